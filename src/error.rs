@@ -1,0 +1,239 @@
+//! One error type and the registry of its codes.
+//!
+//! A code is permanent. An error carries the code and the path of the field at fault; never the input's text and never a
+//! secret. `meaning`, `next` and `money` belong to the code and stand here once: hosts, the page and the manual read them
+//! from this table.
+
+use core::fmt;
+
+/// What is safe to do now. One action each, no free choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Next {
+    /// Correct the input named by the field and call again.
+    FixInput,
+    /// Ask the seller for a new quote.
+    Requote,
+    /// Send exactly the journalled bytes again.
+    ResendSame,
+    /// Do nothing until the time given.
+    Wait,
+    /// Read the chain by payer and nonce.
+    ReadChain,
+    /// Read the seller's order.
+    ReadOrder,
+    /// Look the receipt up by its retry id.
+    LookupReceipt,
+    /// Hold the claim: paid, not delivered.
+    Claim,
+    /// Every earlier authorization is proven dead.
+    SafeToResign,
+    /// A person decides.
+    AskHuman,
+    /// Nothing more is to be done automatically.
+    Stop,
+}
+
+impl Next {
+    /// The text used on every boundary.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Next::FixInput => "fix_input",
+            Next::Requote => "requote",
+            Next::ResendSame => "resend_same",
+            Next::Wait => "wait",
+            Next::ReadChain => "read_chain",
+            Next::ReadOrder => "read_order",
+            Next::LookupReceipt => "lookup_receipt",
+            Next::Claim => "claim",
+            Next::SafeToResign => "safe_to_resign",
+            Next::AskHuman => "ask_human",
+            Next::Stop => "stop",
+        }
+    }
+}
+
+/// What is known about the money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Money {
+    /// Nothing can have moved.
+    None,
+    /// A transfer may have happened or may still happen.
+    Possible,
+    /// One transfer is proven.
+    Proven,
+    /// More than one transfer is proven.
+    ProvenTwice,
+}
+
+impl Money {
+    /// The text used on every boundary.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Money::None => "none",
+            Money::Possible => "possible",
+            Money::Proven => "proven",
+            Money::ProvenTwice => "proven_twice",
+        }
+    }
+}
+
+macro_rules! registry {
+    ($($variant:ident $text:literal $next:ident $money:ident $meaning:literal;)*) => {
+        /// Every code there is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $(#[doc = $meaning] $variant,)* }
+
+        impl Code {
+            /// The registry in its order.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The permanent text of the code.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $text,)* }
+            }
+
+            /// What is safe to do now.
+            pub const fn next(self) -> Next {
+                match self { $(Code::$variant => Next::$next,)* }
+            }
+
+            /// What is known about the money when nothing more is said.
+            pub const fn money(self) -> Money {
+                match self { $(Code::$variant => Money::$money,)* }
+            }
+
+            /// One plain sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Code::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+registry! {
+    // values and codecs
+    InvalidType "invalid_type" FixInput None "A value has another JSON type than the field demands.";
+    MissingField "missing_field" FixInput None "A required field is absent.";
+    UnknownCall "unknown_call" FixInput None "There is no function of this name.";
+    TooLarge "too_large" FixInput None "The input is larger than its limit.";
+    HexInvalid "hex_invalid" FixInput None "Not 0x followed by an even number of hexadecimal digits, or of the wrong length.";
+    Base64Invalid "base64_invalid" FixInput None "Not one valid base64 text.";
+    JsonInvalid "json_invalid" FixInput None "Not a JSON text.";
+    JsonTooDeep "json_too_deep" FixInput None "The JSON text is nested deeper than 64 levels.";
+    DuplicateKey "duplicate_key" FixInput None "A JSON object names one member twice.";
+    LoneSurrogate "lone_surrogate" FixInput None "A JSON string holds half of a surrogate pair.";
+    NumberOutOfRange "number_out_of_range" FixInput None "A JSON number overflows, or is an integer that a double does not carry unchanged.";
+    CyclicInput "cyclic_input" FixInput None "The value refers to itself and has no JSON text.";
+    AmountInvalid "amount_invalid" FixInput None "Not a decimal text of atomic units from 0 to 2^256-1 without sign or leading zeros.";
+    AmountMustBeString "amount_must_be_string" FixInput None "An amount is a JSON number; only decimal text carries it exactly.";
+    AddressInvalid "address_invalid" FixInput None "Not 0x followed by 40 hexadecimal digits.";
+    AddressChecksum "address_checksum" FixInput None "A mixed-case address whose EIP-55 checksum is wrong.";
+    NetworkInvalid "network_invalid" FixInput None "Not a CAIP-2 network, or an unknown version 1 name.";
+    TimeInvalid "time_invalid" FixInput None "Not a whole number of Unix seconds in range.";
+    UrlInvalid "url_invalid" FixInput None "Not an absolute http or https URL, or one that carries credentials.";
+    MethodInvalid "method_invalid" FixInput None "Not an HTTP method token.";
+    // cryptography
+    TypedDataInvalid "typed_data_invalid" FixInput None "The EIP-712 document is not well formed.";
+    PrivateKeyInvalid "private_key_invalid" FixInput None "The private key is not 32 bytes between 1 and the group order.";
+    SignatureInvalid "signature_invalid" FixInput None "Not a 65-byte low-s signature that recovers to an address.";
+    PublicKeyInvalid "public_key_invalid" FixInput None "Not a point on secp256k1.";
+    ContractSignature "contract_signature" ReadChain None "A contract wallet's signature, which only the chain can check.";
+    SignerMismatch "signer_mismatch" Stop None "The signature was made by another key than the one named.";
+    NonceInvalid "nonce_invalid" FixInput None "The nonce is not 32 bytes, or is all zero.";
+    DomainMismatch "domain_mismatch_known_asset" Stop None "The offer names another EIP-712 domain than the token is known to have.";
+    SecretInvalid "secret_invalid" FixInput None "The secret is shorter than 16 bytes or longer than 64.";
+    // x402 messages
+    PaymentRequiredInvalid "payment_required_invalid" Requote None "The 402 answer is not a well-formed x402 price.";
+    PaymentPayloadInvalid "payment_payload_invalid" FixInput None "Not a well-formed x402 payment.";
+    SettlementInvalid "settlement_invalid" ReadChain Possible "Not a well-formed x402 settlement response.";
+    UnsupportedVersion "unsupported_version" Stop None "A version that is not known here.";
+    HeaderUnsafe "header_unsafe" FixInput None "The text can't stand in an HTTP header.";
+    PaymentIdInvalid "payment_id_invalid" FixInput None "Not 16 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen.";
+    // quote and policy
+    NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
+    UnknownAsset "unknown_asset" Stop None "The token is not on the list of known assets.";
+    RecipientForbidden "recipient_forbidden" Stop None "The recipient is zero, the token, the payer, a known burn address or not on the list.";
+    TimeoutInvalid "timeout_invalid" Requote None "maxTimeoutSeconds is not a positive whole number.";
+    OverCap "over_cap" AskHuman None "The price is above the cap for one call.";
+    OverWalletCap "over_wallet_cap" AskHuman None "With what is spent or still unknown, the price passes the wallet's cap.";
+    PolicyMissing "policy_missing" FixInput None "There is neither a cap nor an approval, and the default refuses.";
+    PolicyInvalid "policy_invalid" FixInput None "The policy is not well formed.";
+    ApprovalDenied "approval_denied" Stop None "The approval was asked for and not given.";
+    ChainMismatch "chain_mismatch" Stop None "The RPC endpoint serves another chain than the offer names.";
+    AttemptsExhausted "attempts_exhausted" AskHuman Possible "The number of signatures allowed for one intent is used up.";
+    // intent and attempt
+    IntentIdInvalid "intent_id_invalid" FixInput None "An explicit intent id has fewer than 16 or more than 256 characters.";
+    IntentConflict "intent_conflict" Stop None "The same intent id was used for another request.";
+    IntentReleased "intent_released" Claim Proven "This purchase was released as a claim and is not tried again.";
+    TermsChanged "terms_changed" Stop Possible "The seller changed amount, recipient or asset while an earlier authorization can still land.";
+    RailChanged "rail_changed" Stop Possible "The intent is pinned to another payer, network, asset or method.";
+    SignerFailed "signer_failed" ResendSame None "The signer did not return a signature; nothing was sent.";
+    ExpiredBeforeSend "expired_before_send" ResendSame None "The signer took longer than the authorization's window; nothing was sent.";
+    InFlight "intent_in_flight" Wait Possible "Another worker holds this intent.";
+    CrossOriginRedirect "cross_origin_redirect" Stop None "The request was redirected to another origin, where no payment is sent.";
+    RequestBodyUnsupported "request_body_unsupported" FixInput None "The request body can't be read twice.";
+    StateInvalid "state_invalid" FixInput None "The client state or event is not well formed or does not fit.";
+    // outcomes that end a call
+    OutcomeUnknown "outcome_unknown" Wait Possible "The payment was sent and its end is not known yet.";
+    PaymentRejected "payment_rejected" Wait Possible "The seller refused the payment but still holds an authorization that can land.";
+    PaidNotDelivered "paid_not_delivered" Claim Proven "The money moved and the answer could not be had.";
+    PaidWrongTerms "paid_wrong_terms" AskHuman Proven "A transfer happened under this nonce on other terms than signed.";
+    AuthorizationUsed "authorization_used" Claim Proven "The nonce of this intent was used before this journal began.";
+    UsedOrCancelled "used_or_cancelled" ReadChain Possible "The nonce is used or cancelled and no log tells which.";
+    EvidenceUnreadable "evidence_unreadable" ReadChain Possible "The chain could not be read, or sources disagree.";
+    SellerError "seller_error" Stop None "The seller answered the unpaid request with an error.";
+    PaymentInFlight "payment_in_flight" Wait Possible "The seller is still working on this payment.";
+    PaymentConflict "payment_identifier_conflict" Stop Possible "The seller holds another request under this payment id.";
+    BodyTruncated "body_truncated" ResendSame Proven "The answer ended before its stated length.";
+    // journal
+    JournalCorrupt "journal_corrupt" AskHuman Possible "A journal record inside the file is damaged or out of the chain.";
+    JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";
+    JournalLocked "journal_locked" Wait None "Another process holds this journal.";
+    JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
+    JournalClosed "journal_closed" FixInput None "The journal was closed.";
+    // verification
+    ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
+    EvidenceInvalid "evidence_invalid" FixInput None "The chain evidence is not well formed.";
+    NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
+    NotSupported "not_supported" Stop None "This function is not available here.";
+}
+
+/// An error: a code and the field at fault, nothing of the input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Error {
+    /// The permanent code.
+    pub code: Code,
+    /// Path of the field in the input, such as `authorization.validBefore`; empty when the whole input is meant.
+    pub field: String,
+}
+
+impl Error {
+    /// An error at a field.
+    pub fn new(code: Code, field: impl Into<String>) -> Self {
+        Error { code, field: field.into() }
+    }
+
+    /// The same error, its field placed below `parent`.
+    pub fn within(mut self, parent: &str) -> Self {
+        if self.field.is_empty() {
+            self.field = parent.to_owned();
+        } else if self.field.starts_with('[') {
+            self.field = format!("{parent}{}", self.field);
+        } else {
+            self.field = format!("{parent}.{}", self.field);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.is_empty() {
+            write!(f, "{}: {}", self.code.as_str(), self.code.meaning())
+        } else {
+            write!(f, "{}: {} ({})", self.code.as_str(), self.code.meaning(), self.field)
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,11 @@
+//! Pay for API calls at most once, provably, and check it afterwards.
+//!
+//! 402 answer → quote → policy → intent → attempt → journal → signer → authorization → journal, durable → send those bytes →
+//! outcome → evidence when unknown → receipt checked. Everything here is pure: no clock, no randomness, no input or
+//! output. Time and entropy are arguments; effects are values that a host carries out.
+
+#![warn(missing_docs)]
+
+pub mod error;
+pub mod hex;
+pub mod json;
