@@ -9,3 +9,5 @@
 pub mod error;
 pub mod hex;
 pub mod json;
+pub mod digest;
+pub mod wasm;

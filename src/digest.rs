@@ -1,0 +1,28 @@
+//! SHA-256, the domain-separated hash of a JSON value, and keyed hashes.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Code, Error};
+use crate::json::Json;
+
+/// SHA-256 of the bytes (FIPS 180-4).
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// SHA-256 over `tag`, a line feed and the RFC 8785 text of `value`. Error: `number_out_of_range`.
+pub fn tagged(tag: &str, value: &Json) -> Result<[u8; 32], Error> {
+    Ok(Sha256::new().chain_update(tag).chain_update("\n").chain_update(value.to_canonical()?).finalize().into())
+}
+
+/// HMAC-SHA-256 (RFC 2104) over `tag`, a line feed and the RFC 8785 text of `value`. Errors: `number_out_of_range`,
+/// `secret_invalid`.
+pub fn keyed(key: &[u8], tag: &str, value: &Json) -> Result<[u8; 32], Error> {
+    let mut mac =
+        Hmac::<Sha256>::new_from_slice(key).map_err(|_| Error::new(Code::SecretInvalid, "secret"))?;
+    mac.update(tag.as_bytes());
+    mac.update(b"\n");
+    mac.update(value.to_canonical()?.as_bytes());
+    Ok(mac.finalize().into_bytes().into())
+}

@@ -1,0 +1,87 @@
+//! The boundary: the one place that knows JavaScript.
+//!
+//! Every function of the package is a named call. Its parameters come as one JSON text and, where bytes are needed, as an
+//! attachment; the answer is `{"ok": …}` or `{"error": {"code","field","next","money","message"}}`. The same
+//! dispatch serves the vectors, so that Rust and JavaScript run one path. Modules below decode, call and encode.
+
+mod client;
+mod core;
+mod values;
+mod verify;
+mod x402;
+
+use zeroize::Zeroizing;
+
+use crate::error::{Code, Error};
+use crate::json::{self, Json};
+
+/// What one call gets.
+pub struct Input {
+    /// The parameters, an object.
+    pub json: Json,
+    /// Bytes that belong to the call, such as a body.
+    pub bytes: Option<Vec<u8>>,
+    /// A key or secret; wiped when the call ends.
+    pub secret: Option<Zeroizing<Vec<u8>>>,
+}
+
+impl Input {
+    /// The attached bytes. Error: `missing_field`.
+    pub fn bytes(&self, field: &str) -> Result<&[u8], Error> {
+        self.bytes.as_deref().ok_or_else(|| Error::new(Code::MissingField, field))
+    }
+
+    /// The attached secret. Error: `missing_field`.
+    pub fn secret(&self, field: &str) -> Result<&[u8], Error> {
+        self.secret.as_ref().map(|secret| secret.as_slice()).ok_or_else(|| Error::new(Code::MissingField, field))
+    }
+}
+
+/// Runs the call of that name. Errors: `unknown_call`, those of the JSON reader, those of the function.
+pub fn call(
+    name: &str,
+    input: &str,
+    bytes: Option<Vec<u8>>,
+    secret: Option<Zeroizing<Vec<u8>>>,
+) -> Result<Json, Error> {
+    let input = Input { json: json::parse(input)?, bytes, secret };
+    [values::call, core::call, x402::call, verify::call, client::call]
+        .iter()
+        .find_map(|module| module(name, &input))
+        .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
+}
+
+/// An error as the boundary carries it.
+pub fn error_json(error: &Error) -> Json {
+    Json::object([
+        ("code", Json::text(error.code.as_str())),
+        ("field", Json::text(error.field.as_str())),
+        ("next", Json::text(error.code.next().as_str())),
+        ("money", Json::text(error.code.money().as_str())),
+        ("message", Json::text(error.code.meaning())),
+    ])
+}
+
+#[cfg(target_arch = "wasm32")]
+mod bindings {
+    use wasm_bindgen::prelude::wasm_bindgen;
+    use zeroize::Zeroizing;
+
+    use crate::json::Json;
+
+    /// The one entry for JavaScript; see [`super::call`].
+    #[wasm_bindgen]
+    pub fn call(name: &str, input: &str, bytes: Option<Vec<u8>>, secret: Option<Vec<u8>>) -> String {
+        match super::call(name, input, bytes, secret.map(Zeroizing::new)) {
+            Ok(value) => Json::object([("ok", value)]),
+            Err(error) => Json::object([("error", super::error_json(&error))]),
+        }
+        .to_text()
+    }
+
+    /// SHA-256 without the detour through text.
+    #[wasm_bindgen]
+    pub fn sha256(bytes: &[u8]) -> Vec<u8> {
+        crate::digest::sha256(bytes).to_vec()
+    }
+}
