@@ -1,0 +1,120 @@
+// A seller of weather reports for 0.01 USDC: the official express middleware and the official facilitator, in
+// process, behind a front that can lose, cut, delay or replace what they say.
+import http from "node:http";
+import express from "express";
+import { x402Facilitator } from "@x402/core/facilitator";
+import { toFacilitatorEvmSigner } from "@x402/evm";
+import { ExactEvmScheme as FacilitatorScheme } from "@x402/evm/exact/facilitator";
+import { ExactEvmScheme as ServerScheme } from "@x402/evm/exact/server";
+import { paymentMiddleware, x402ResourceServer } from "@x402/express";
+import { declarePaymentIdentifierExtension } from "@x402/extensions/payment-identifier";
+import { answerStore } from "./answers.mjs";
+import { KEYS, NETWORK } from "./chain.mjs";
+import { FAULTS } from "./faults.mjs";
+
+export const PRICE = 10_000n; // 0.01 USDC
+export const REPORT = JSON.stringify({ report: "weather", place: "Reykjavík", sky: "clear", celsius: -3.5, hours: Array.from({ length: 24 }, (_, h) => h) });
+
+function facilitatorOf(chain, patience) {
+  const wallet = chain.wallet(KEYS.facilitator);
+  // One transaction at a time takes its number, so that two payments at once do not get the same one.
+  let queue = Promise.resolve();
+  const inTurn = (send) => (queue = queue.catch(() => {}).then(send));
+  const signer = toFacilitatorEvmSigner({
+    address: wallet.account.address,
+    readContract: (a) => chain.pub.readContract(a),
+    verifyTypedData: (a) => chain.pub.verifyTypedData(a),
+    // A stated gas limit: no trial run before sending, which would hide a transfer that fails only when mined.
+    writeContract: (a) => inTurn(() => wallet.writeContract({ gas: 250_000n, ...a })),
+    sendTransaction: (a) => inTurn(() => wallet.sendTransaction(a)),
+    waitForTransactionReceipt: (a) => chain.pub.waitForTransactionReceipt(a),
+    getCode: (a) => chain.pub.getCode(a),
+  }, { confirmationTimeoutMs: patience });
+  return new x402Facilitator().register([NETWORK], new FacilitatorScheme(signer));
+}
+
+const listen = (server) => new Promise((done) => server.listen(0, "127.0.0.1", () => done(server.address().port)));
+
+/**
+ * `keepsAnswers`: declares payment-identifier and answers a known id from its store. `on(event)` is awaited at
+ * "payment" and "streaming". `struck` counts how often the fault really happened.
+ */
+export async function startSeller({ chain, payTo, fault = "none", keepsAnswers = false, maxTimeoutSeconds = 300, on = async () => {} }) {
+  const seller = { struck: 0, lifted: false, lift: () => { seller.lifted = true; }, payments: [] };
+  const strike = () => { seller.struck += 1; };
+  const once = () => (seller.struck > 0 ? false : (strike(), true));
+  const act = FAULTS[fault]({ chain, strike, once, emit: on });
+
+  const facilitator = facilitatorOf(chain, act.patience ?? 10_000);
+  const client = {
+    verify: (p, r) => facilitator.verify(p, r),
+    settle: (p, r) => (act.settle ? act.settle(() => facilitator.settle(p, r)) : facilitator.settle(p, r)),
+    getSupported: async () => facilitator.getSupported(),
+  };
+  const app = express();
+  const route = {
+    accepts: { scheme: "exact", price: "$0.01", network: NETWORK, payTo, maxTimeoutSeconds },
+    description: "One weather report", mimeType: "application/json",
+    ...(keepsAnswers ? { extensions: { "payment-identifier": declarePaymentIdentifierExtension(false) } } : {}),
+  };
+  app.use(paymentMiddleware({ "GET /weather": route }, new x402ResourceServer(client).register(NETWORK, new ServerScheme())));
+  app.get("/weather", (_, res) => res.type("json").send(REPORT));
+  const shop = http.createServer(app);
+  const shopPort = await listen(shop);
+
+  const upstream = (request) => new Promise((done, fail) => {
+    const { method, url, headers } = request;
+    const out = http.request({ host: "127.0.0.1", port: shopPort, method, path: url, headers }, (answer) => {
+      const parts = [];
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () => {
+        const kept = { ...answer.headers };
+        for (const name of ["connection", "keep-alive", "transfer-encoding"]) delete kept[name];
+        done({ status: answer.statusCode, headers: kept, body: Buffer.concat(parts) });
+      });
+    });
+    out.on("error", fail);
+    out.end(request.body);
+  });
+
+  const store = keepsAnswers ? answerStore() : { once: (_, __, process) => process() };
+  seller.write = (res, answer) => { res.writeHead(answer.status, answer.headers); res.end(answer.body); };
+  let challengeRequest;
+  seller.challenge = () => upstream(challengeRequest);
+
+  async function answer(request, res) {
+    const header = request.headers["payment-signature"];
+    if (!header) {
+      challengeRequest = request;
+      return seller.write(res, await upstream(request));
+    }
+    const payment = JSON.parse(Buffer.from(header, "base64").toString("utf8"));
+    seller.payments.push(payment);
+    const early = await act.before?.(seller);
+    if (early) return seller.write(res, early);
+    const given = await store.once(request, payment, () => upstream(request));
+    if (await act.after?.(given, res, seller)) return;
+    seller.write(res, given);
+  }
+
+  const front = http.createServer((req, res) => {
+    res.on("error", () => {});
+    const parts = [];
+    req.on("data", (part) => parts.push(part));
+    req.on("end", () => {
+      const request = { method: req.method, url: req.url, headers: req.headers, body: Buffer.concat(parts) };
+      answer(request, res).catch(() => res.destroy());
+    });
+  });
+  const port = await listen(front);
+  seller.url = `http://127.0.0.1:${port}/weather`;
+
+  /** The seller presents every cheque it was ever given, as a dishonest one would. */
+  seller.presentAll = async () => {
+    for (const payment of seller.payments) await facilitator.settle(payment, payment.accepted).catch(() => {});
+  };
+  seller.stop = () => {
+    for (const server of [front, shop]) { server.closeAllConnections(); server.close(); }
+  };
+  return seller;
+}
