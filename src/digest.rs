@@ -13,7 +13,12 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// SHA-256 over `tag`, a line feed and the RFC 8785 text of `value`. Error: `number_out_of_range`.
 pub fn tagged(tag: &str, value: &Json) -> Result<[u8; 32], Error> {
-    Ok(Sha256::new().chain_update(tag).chain_update("\n").chain_update(value.to_canonical()?).finalize().into())
+    Ok(Sha256::new()
+        .chain_update(tag)
+        .chain_update("\n")
+        .chain_update(value.to_canonical()?)
+        .finalize()
+        .into())
 }
 
 /// HMAC-SHA-256 (RFC 2104) over `tag`, a line feed and the RFC 8785 text of `value`. Errors: `number_out_of_range`,

@@ -210,7 +210,10 @@ pub struct Error {
 impl Error {
     /// An error at a field.
     pub fn new(code: Code, field: impl Into<String>) -> Self {
-        Error { code, field: field.into() }
+        Error {
+            code,
+            field: field.into(),
+        }
     }
 
     /// The same error, its field placed below `parent`.
@@ -231,7 +234,13 @@ impl fmt::Display for Error {
         if self.field.is_empty() {
             write!(f, "{}: {}", self.code.as_str(), self.code.meaning())
         } else {
-            write!(f, "{}: {} ({})", self.code.as_str(), self.code.meaning(), self.field)
+            write!(
+                f,
+                "{}: {} ({})",
+                self.code.as_str(),
+                self.code.meaning(),
+                self.field
+            )
         }
     }
 }

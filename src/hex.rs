@@ -4,8 +4,9 @@ use crate::error::{Code, Error};
 
 /// Lower-case `0x` text of the bytes.
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     let bytes = bytes.as_ref();
     let mut out = String::with_capacity(2 + bytes.len() * 2);
     out.push_str("0x");
@@ -21,7 +22,7 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
 pub fn decode(text: &str) -> Result<Vec<u8>, Error> {
     let invalid = || Error::new(Code::HexInvalid, "");
     let digits = text.strip_prefix("0x").ok_or_else(invalid)?.as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(invalid());
     }
     digits
@@ -40,7 +41,9 @@ pub fn decode_array<const N: usize>(text: &str) -> Result<[u8; N], Error> {
     if text.len() != 2 + 2 * N {
         return Err(Error::new(Code::HexInvalid, ""));
     }
-    decode(text)?.try_into().map_err(|_| Error::new(Code::HexInvalid, ""))
+    decode(text)?
+        .try_into()
+        .map_err(|_| Error::new(Code::HexInvalid, ""))
 }
 
 fn nibble(digit: u8) -> Option<u8> {

@@ -153,7 +153,11 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<Json, Error> {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {
-            bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count()
+            bytes
+                .iter()
+                .skip(from)
+                .take_while(|byte| byte.is_ascii_digit())
+                .count()
         };
         let mut at = usize::from(bytes.first() == Some(&b'-'));
         let whole = digits(at);
@@ -251,17 +255,23 @@ fn has_duplicate(members: &[(String, Json)]) -> bool {
     }
     let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
-    names.windows(2).any(|pair| matches!(pair, [left, right] if left == right))
+    names
+        .windows(2)
+        .any(|pair| matches!(pair, [left, right] if left == right))
 }
 
 impl Json {
     /// Compact JSON text; member order and number literals as they are.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, &mut |literal, out| {
-            out.push_str(literal);
-            Ok(())
-        }, false)
+        self.write(
+            &mut out,
+            &mut |literal, out| {
+                out.push_str(literal);
+                Ok(())
+            },
+            false,
+        )
         .map(|()| out)
         .unwrap_or_default()
     }
@@ -269,14 +279,22 @@ impl Json {
     /// RFC 8785 text. Error: `number_out_of_range` (overflow, or an integer literal that its double changes).
     pub fn to_canonical(&self) -> Result<String, Error> {
         let mut out = String::new();
-        self.write(&mut out, &mut |literal, out| canonical_number(literal, true, out), true)?;
+        self.write(
+            &mut out,
+            &mut |literal, out| canonical_number(literal, true, out),
+            true,
+        )?;
         Ok(out)
     }
 
     /// RFC 8785 text exactly as the RFC has it, integers beyond 2^53 rounded. Error: `number_out_of_range` on overflow.
     pub fn to_plain_canonical(&self) -> Result<String, Error> {
         let mut out = String::new();
-        self.write(&mut out, &mut |literal, out| canonical_number(literal, false, out), true)?;
+        self.write(
+            &mut out,
+            &mut |literal, out| canonical_number(literal, false, out),
+            true,
+        )?;
         Ok(out)
     }
 
@@ -367,7 +385,12 @@ fn canonical_number(literal: &str, strict: bool, out: &mut String) -> Result<(),
 impl Json {
     /// An object from its members, in this order.
     pub fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        Json::Object(
+            members
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 
     /// A string value.
@@ -409,9 +432,11 @@ impl Json {
     /// A member that is there and not null.
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {
-            Json::Object(members) => {
-                members.iter().find(|(key, _)| key == name).map(|(_, value)| value).filter(|value| **value != Json::Null)
-            }
+            Json::Object(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value)
+                .filter(|value| **value != Json::Null),
             _ => None,
         }
     }
@@ -437,7 +462,10 @@ impl Json {
         name: &str,
         read: impl FnOnce(&'a Json) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        self.get(name).map(read).transpose().map_err(|error| error.within(name))
+        self.get(name)
+            .map(read)
+            .transpose()
+            .map_err(|error| error.within(name))
     }
 
     /// Members. Error: `invalid_type`.
@@ -457,7 +485,10 @@ impl Json {
     }
 
     /// Each item read by `read`, whose error gets the index.
-    pub fn as_list<'a, T>(&'a self, mut read: impl FnMut(&'a Json) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    pub fn as_list<'a, T>(
+        &'a self,
+        mut read: impl FnMut(&'a Json) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
         self.as_array()?
             .iter()
             .enumerate()

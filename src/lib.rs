@@ -7,7 +7,23 @@
 #![warn(missing_docs)]
 
 pub mod error;
+
 pub mod hex;
+
+pub mod base64;
+
 pub mod json;
+
+pub mod amount;
+
+pub mod address;
+
+pub mod network;
+
+pub mod time;
+
 pub mod digest;
+
+pub mod journal;
+
 pub mod wasm;

@@ -28,12 +28,17 @@ pub struct Input {
 impl Input {
     /// The attached bytes. Error: `missing_field`.
     pub fn bytes(&self, field: &str) -> Result<&[u8], Error> {
-        self.bytes.as_deref().ok_or_else(|| Error::new(Code::MissingField, field))
+        self.bytes
+            .as_deref()
+            .ok_or_else(|| Error::new(Code::MissingField, field))
     }
 
     /// The attached secret. Error: `missing_field`.
     pub fn secret(&self, field: &str) -> Result<&[u8], Error> {
-        self.secret.as_ref().map(|secret| secret.as_slice()).ok_or_else(|| Error::new(Code::MissingField, field))
+        self.secret
+            .as_ref()
+            .map(|secret| secret.as_slice())
+            .ok_or_else(|| Error::new(Code::MissingField, field))
     }
 }
 
@@ -44,7 +49,11 @@ pub fn call(
     bytes: Option<Vec<u8>>,
     secret: Option<Zeroizing<Vec<u8>>>,
 ) -> Result<Json, Error> {
-    let input = Input { json: json::parse(input)?, bytes, secret };
+    let input = Input {
+        json: json::parse(input)?,
+        bytes,
+        secret,
+    };
     [values::call, core::call, x402::call, verify::call, client::call]
         .iter()
         .find_map(|module| module(name, &input))

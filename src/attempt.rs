@@ -1,0 +1,238 @@
+//! One signed authorization of an intent and what became of it. Sending the same bytes again is not a new attempt.
+
+use crate::eip3009::Authorization;
+use crate::eip712::Domain;
+use crate::error::{Code, Error};
+use crate::hex;
+use crate::json::Json;
+use crate::outcome::Classification;
+use crate::time::Seconds;
+
+/// Where an attempt stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Written down, not signed.
+    Planned,
+    /// Signed and journalled with its first send: the bytes may have left.
+    Sent,
+    /// A matching transfer was read from the chain.
+    Paid,
+    /// Proven: it can never land.
+    Dead,
+    /// Proven: its nonce was burnt by a cancellation.
+    Cancelled,
+    /// The nonce was used by a transfer on other terms.
+    WrongTerms,
+}
+
+impl State {
+    const ALL: [State; 6] =
+        [State::Planned, State::Sent, State::Paid, State::Dead, State::Cancelled, State::WrongTerms];
+
+    /// The text in the journal.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            State::Planned => "planned",
+            State::Sent => "sent",
+            State::Paid => "paid",
+            State::Dead => "dead",
+            State::Cancelled => "cancelled",
+            State::WrongTerms => "wrong_terms",
+        }
+    }
+
+    fn from_json(json: &Json) -> Result<State, Error> {
+        let text = json.as_str()?;
+        State::ALL
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| Error::new(Code::StateInvalid, ""))
+    }
+
+    /// It can still land, or it is not known whether it did.
+    pub const fn is_live(self) -> bool {
+        matches!(self, State::Planned | State::Sent)
+    }
+
+    /// Proven never to land.
+    pub const fn is_void(self) -> bool {
+        matches!(self, State::Dead | State::Cancelled)
+    }
+}
+
+/// What one send brought back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Observation {
+    /// When.
+    pub at: Seconds,
+    /// HTTP status, when there was an answer.
+    pub status: Option<u64>,
+    /// `timeout`, `reset`, `aborted` or `refused_before_send`, when there was none.
+    pub transport: Option<String>,
+    /// Outcome of [`crate::outcome::classify`].
+    pub outcome: String,
+    /// Its code.
+    pub code: String,
+    /// Transaction named by the seller.
+    pub transaction: Option<String>,
+}
+
+impl Observation {
+    /// What a classified answer leaves behind.
+    pub fn new(at: Seconds, status: Option<u64>, transport: Option<String>, seen: &Classification) -> Self {
+        Observation {
+            at,
+            status,
+            transport,
+            outcome: seen.outcome.as_str().to_owned(),
+            code: seen.code.clone(),
+            transaction: seen.transaction.clone(),
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        Json::object([("at", Json::number(self.at))])
+            .with_some("status", self.status.map(Json::number))
+            .with_some("transport", self.transport.clone().map(Json::String))
+            .with("outcome", Json::text(self.outcome.as_str()))
+            .with("code", Json::text(self.code.as_str()))
+            .with_some("transaction", self.transaction.clone().map(Json::String))
+    }
+
+    fn from_json(json: &Json) -> Result<Self, Error> {
+        Ok(Observation {
+            at: json.read("at", Json::as_u64)?,
+            status: json.read_opt("status", Json::as_u64)?,
+            transport: json.read_opt("transport", Json::as_string)?,
+            outcome: json.read("outcome", Json::as_string)?,
+            code: json.read("code", Json::as_string)?,
+            transaction: json.read_opt("transaction", Json::as_string)?,
+        })
+    }
+}
+
+/// The header that carried the payment: the exact bytes that may be sent again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// `PAYMENT-SIGNATURE` or `X-PAYMENT`.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Header {
+    /// `{name, value}`.
+    pub fn to_json(&self) -> Json {
+        Json::object([("name", Json::text(self.name.as_str())), ("value", Json::text(self.value.as_str()))])
+    }
+
+    fn from_json(json: &Json) -> Result<Self, Error> {
+        Ok(Header { name: json.read("name", Json::as_string)?, value: json.read("value", Json::as_string)? })
+    }
+}
+
+/// One attempt, as the journal holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Attempt {
+    /// `<intentId>/<index>`.
+    pub attempt_id: String,
+    /// The frozen offer that it pays.
+    pub quote_hash: [u8; 32],
+    /// The id under which the seller can find the work again.
+    pub payment_id: Option<String>,
+    /// Generation of the nonce.
+    pub generation: u64,
+    /// What is signed.
+    pub authorization: Authorization,
+    /// Domain of the token.
+    pub domain: Domain,
+    /// Present once signed.
+    pub signature: Option<String>,
+    /// Present once signed.
+    pub header: Option<Header>,
+    /// When it was written down.
+    pub planned_at: Seconds,
+    /// When the signature was journalled.
+    pub signed_at: Option<Seconds>,
+    /// Every send, written down before it happens.
+    pub sends: Vec<Seconds>,
+    /// The latest answers.
+    pub observations: Vec<Observation>,
+    /// Raw `PAYMENT-RESPONSE` value of the answer that reported success.
+    pub settlement: Option<String>,
+    /// Where it stands.
+    pub state: State,
+    /// The transaction that paid it, read from the chain.
+    pub transaction: Option<String>,
+    /// The last verdict of [`crate::evidence::resolve`], with `readAt`.
+    pub verdict: Option<Json>,
+    /// The reads behind it.
+    pub evidence: Vec<Json>,
+}
+
+/// Observations kept; older ones are dropped so that a record's size stays bounded.
+const OBSERVATIONS_KEPT: usize = 16;
+
+impl Attempt {
+    /// Remembers an answer.
+    pub fn observe(&mut self, observation: Observation) {
+        if self.observations.len() >= OBSERVATIONS_KEPT {
+            self.observations.remove(0);
+        }
+        self.observations.push(observation);
+    }
+
+    /// Last second at which it can land, plus one. Authorizations here are signed by us, so the value fits.
+    pub fn valid_before(&self) -> Seconds {
+        self.authorization.valid_before.to_u64().unwrap_or(u64::MAX)
+    }
+
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
+        let list = |items: Vec<Json>| (!items.is_empty()).then_some(Json::Array(items));
+        Json::object([
+            ("attemptId", Json::text(self.attempt_id.as_str())),
+            ("quoteHash", Json::text(hex::encode(self.quote_hash))),
+        ])
+        .with_some("paymentId", self.payment_id.clone().map(Json::String))
+        .with("generation", Json::number(self.generation))
+        .with("authorization", self.authorization.to_json())
+        .with("domain", self.domain.to_json())
+        .with_some("signature", self.signature.clone().map(Json::String))
+        .with_some("header", self.header.as_ref().map(Header::to_json))
+        .with("plannedAt", Json::number(self.planned_at))
+        .with_some("signedAt", self.signed_at.map(Json::number))
+        .with_some("sends", list(self.sends.iter().copied().map(Json::number).collect()))
+        .with_some("observations", list(self.observations.iter().map(Observation::to_json).collect()))
+        .with_some("settlement", self.settlement.clone().map(Json::String))
+        .with("state", Json::text(self.state.as_str()))
+        .with_some("transaction", self.transaction.clone().map(Json::String))
+        .with_some("verdict", self.verdict.clone())
+        .with_some("evidence", list(self.evidence.clone()))
+    }
+
+    /// Reads [`Attempt::to_json`]. Errors: those of the fields, with their path.
+    pub fn from_json(json: &Json) -> Result<Attempt, Error> {
+        Ok(Attempt {
+            attempt_id: json.read("attemptId", Json::as_string)?,
+            quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+            payment_id: json.read_opt("paymentId", Json::as_string)?,
+            generation: json.read("generation", Json::as_u64)?,
+            authorization: json.read("authorization", Authorization::from_json)?,
+            domain: json.read("domain", Domain::from_json)?,
+            signature: json.read_opt("signature", Json::as_string)?,
+            header: json.read_opt("header", Header::from_json)?,
+            planned_at: json.read("plannedAt", Json::as_u64)?,
+            signed_at: json.read_opt("signedAt", Json::as_u64)?,
+            sends: json.read_opt("sends", |sends| sends.as_list(Json::as_u64))?.unwrap_or_default(),
+            observations: json
+                .read_opt("observations", |seen| seen.as_list(Observation::from_json))?
+                .unwrap_or_default(),
+            settlement: json.read_opt("settlement", Json::as_string)?,
+            state: json.read("state", State::from_json)?,
+            transaction: json.read_opt("transaction", Json::as_string)?,
+            verdict: json.get("verdict").cloned(),
+            evidence: json.read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?.unwrap_or_default(),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! Base64 (RFC 4648) as HTTP headers carry it.
+
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::DecodePaddingMode;
+use base64::Engine;
+
+use crate::error::{Code, Error};
+
+const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(false);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
+
+/// Standard alphabet, padded: the one form that is sent.
+pub fn encode(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// Bytes of a header value: outer blanks trimmed (RFC 9110 §5.5), standard or URL-safe alphabet but not both, padding absent
+/// or right. Non-zero trailing bits, inner blanks and a third `=` are refused: one text for one value. Error:
+/// `base64_invalid`.
+pub fn decode_header(text: &str) -> Result<Vec<u8>, Error> {
+    let text = text.trim_matches([' ', '\t']);
+    let engine = if text.contains(['-', '_']) {
+        &URL_SAFE
+    } else {
+        &STANDARD
+    };
+    engine
+        .decode(text)
+        .map_err(|_| Error::new(Code::Base64Invalid, ""))
+}

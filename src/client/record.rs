@@ -1,0 +1,406 @@
+//! What the journal holds of one intent (`intent/<intentId>`), of one series of unnamed calls (`series/<key>`) and of one
+//! wallet's spending (`wallet/<payer>`).
+
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::attempt::{Attempt, State};
+use crate::error::{Code, Error};
+use crate::fingerprint::Request;
+use crate::hex;
+use crate::json::{self, Json};
+use crate::network::Network;
+use crate::policy::Spent;
+use crate::time::Seconds;
+
+/// Where an intent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// Not ended: unpaid, unknown, or paid and still without its answer.
+    Open,
+    /// The answer was had to its last byte.
+    Delivered,
+    /// Paid; the answer could not be had. A claim is held.
+    PaidNotDelivered,
+    /// Closed by the caller as a claim.
+    Released,
+}
+
+impl Status {
+    /// The text in the journal.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Status::Open => "open",
+            Status::Delivered => "delivered",
+            Status::PaidNotDelivered => "paid_not_delivered",
+            Status::Released => "released",
+        }
+    }
+
+    fn from_json(json: &Json) -> Result<Status, Error> {
+        let text = json.as_str()?;
+        [Status::Open, Status::Delivered, Status::PaidNotDelivered, Status::Released]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or_else(|| Error::new(Code::StateInvalid, ""))
+    }
+}
+
+/// Payer, network and token, fixed by the first attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rail {
+    /// Network.
+    pub network: Network,
+    /// Token.
+    pub asset: Address,
+    /// Payer.
+    pub payer: Address,
+}
+
+impl Rail {
+    fn to_json(&self) -> Json {
+        Json::object([
+            ("network", self.network.to_json()),
+            ("asset", self.asset.to_json()),
+            ("payer", self.payer.to_json()),
+            ("method", Json::text("eip3009")),
+        ])
+    }
+
+    fn from_json(json: &Json) -> Result<Rail, Error> {
+        Ok(Rail {
+            network: json.read("network", Network::from_json)?,
+            asset: json.read("asset", Address::from_json)?,
+            payer: json.read("payer", Address::from_json)?,
+        })
+    }
+}
+
+/// One frozen offer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quote {
+    /// [`crate::quote::quote_hash`].
+    pub quote_hash: [u8; 32],
+    /// The offer as it came.
+    pub requirements: Json,
+    /// The rest of the 402 answer: version, resource, extensions.
+    pub required: Json,
+    /// When it was seen.
+    pub seen_at: Seconds,
+}
+
+impl Quote {
+    fn to_json(&self) -> Json {
+        Json::object([
+            ("quoteHash", Json::text(hex::encode(self.quote_hash))),
+            ("requirements", self.requirements.clone()),
+            ("required", self.required.clone()),
+            ("seenAt", Json::number(self.seen_at)),
+        ])
+    }
+
+    fn from_json(json: &Json) -> Result<Quote, Error> {
+        Ok(Quote {
+            quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+            requirements: json.require("requirements")?.clone(),
+            required: json.require("required")?.clone(),
+            seen_at: json.read("seenAt", Json::as_u64)?,
+        })
+    }
+}
+
+/// An intent, as the journal holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Intent {
+    /// Its digest.
+    pub intent_id: String,
+    /// The payer.
+    pub principal: Address,
+    /// The caller's own id, when one was given.
+    pub id: Option<String>,
+    /// Display only.
+    pub purpose: Option<String>,
+    /// Run or session.
+    pub scope: String,
+    /// Parent intent.
+    pub parent: Option<String>,
+    /// Position among equal unnamed calls.
+    pub occurrence: u64,
+    /// What is bought.
+    pub request: Request,
+    /// When it was written down.
+    pub created_at: Seconds,
+    /// When it was last changed.
+    pub updated_at: Seconds,
+    /// Where it stands.
+    pub status: Status,
+    /// Why it was released.
+    pub reason: Option<String>,
+    /// Fixed by the first attempt.
+    pub rail: Option<Rail>,
+    /// Nonces closed by a final cancellation.
+    pub generation: u64,
+    /// Nonce and payment id are keyed with the payer's secret.
+    pub keyed: bool,
+    /// Every offer that an attempt pays.
+    pub quotes: Vec<Quote>,
+    /// Every attempt.
+    pub attempts: Vec<Attempt>,
+    /// `{at, attemptId, status, headers, sha256, length, body?, taken}`.
+    pub delivery: Option<Json>,
+    /// `{at, intentId, quoteHash, transaction, sha256, why}`.
+    pub claim: Option<Json>,
+}
+
+impl Intent {
+    /// The journal key of an intent.
+    pub fn key(intent_id: &str) -> String {
+        format!("intent/{intent_id}")
+    }
+
+    /// The attempt that counts: the last one.
+    pub fn current(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    /// The attempt that counts, to change.
+    pub fn current_mut(&mut self) -> Option<&mut Attempt> {
+        self.attempts.last_mut()
+    }
+
+    /// Signed attempts of the current generation: all compete for one slot of the token.
+    pub fn siblings(&self) -> Vec<&Attempt> {
+        let signed = |attempt: &&Attempt| attempt.generation == self.generation && attempt.signature.is_some();
+        self.attempts.iter().filter(signed).collect()
+    }
+
+    /// Whether every attempt is proven never to land.
+    pub fn all_void(&self) -> bool {
+        self.attempts.iter().all(|attempt| attempt.state.is_void())
+    }
+
+    /// Whether a person or [`crate::client`] still has something to settle.
+    pub fn is_settled(&self) -> bool {
+        match self.status {
+            Status::Open => self.attempts.is_empty() || self.all_void(),
+            Status::Delivered | Status::Released => {
+                self.attempts.iter().all(|attempt| !attempt.state.is_live())
+            }
+            Status::PaidNotDelivered => false,
+        }
+    }
+
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Result<Json, Error> {
+        let request = self.request.to_json().with("fingerprint", Json::text(hex::encode(self.request.fingerprint()?)));
+        Ok(Json::object([
+            ("v", Json::number(1)),
+            ("kind", Json::text("intent")),
+            ("intentId", Json::text(self.intent_id.as_str())),
+            ("principal", self.principal.to_json()),
+        ])
+        .with_some("id", self.id.clone().map(Json::String))
+        .with_some("purpose", self.purpose.clone().map(Json::String))
+        .with("scope", Json::text(self.scope.as_str()))
+        .with_some("parent", self.parent.clone().map(Json::String))
+        .with("occurrence", Json::number(self.occurrence))
+        .with("request", request)
+        .with("createdAt", Json::number(self.created_at))
+        .with("updatedAt", Json::number(self.updated_at))
+        .with("status", Json::text(self.status.as_str()))
+        .with_some("reason", self.reason.clone().map(Json::String))
+        .with_some("rail", self.rail.as_ref().map(Rail::to_json))
+        .with("generation", Json::number(self.generation))
+        .with("keyed", Json::Bool(self.keyed))
+        .with("quotes", Json::Array(self.quotes.iter().map(Quote::to_json).collect()))
+        .with("attempts", Json::Array(self.attempts.iter().map(Attempt::to_json).collect()))
+        .with_some("delivery", self.delivery.clone())
+        .with_some("claim", self.claim.clone()))
+    }
+
+    /// Reads [`Intent::to_json`]. Errors: `unsupported_version`, those of the fields with their path, `state_invalid` when the
+    /// fingerprint is not that of the request.
+    pub fn from_json(json: &Json) -> Result<Intent, Error> {
+        version(json, "intent")?;
+        let request = json.read("request", Request::from_json)?;
+        let fingerprint = json.read("request", |request| {
+            request.read("fingerprint", |hash| hex::decode_array::<32>(hash.as_str()?))
+        })?;
+        if fingerprint != request.fingerprint()? {
+            return Err(Error::new(Code::StateInvalid, "request.fingerprint"));
+        }
+        Ok(Intent {
+            intent_id: json.read("intentId", Json::as_string)?,
+            principal: json.read("principal", Address::from_json)?,
+            id: json.read_opt("id", Json::as_string)?,
+            purpose: json.read_opt("purpose", Json::as_string)?,
+            scope: json.read("scope", Json::as_string)?,
+            parent: json.read_opt("parent", Json::as_string)?,
+            occurrence: json.read("occurrence", Json::as_u64)?,
+            request,
+            created_at: json.read("createdAt", Json::as_u64)?,
+            updated_at: json.read("updatedAt", Json::as_u64)?,
+            status: json.read("status", Status::from_json)?,
+            reason: json.read_opt("reason", Json::as_string)?,
+            rail: json.read_opt("rail", Rail::from_json)?,
+            generation: json.read("generation", Json::as_u64)?,
+            keyed: json.read("keyed", Json::as_bool)?,
+            quotes: json.read("quotes", |quotes| quotes.as_list(Quote::from_json))?,
+            attempts: json.read("attempts", |attempts| attempts.as_list(Attempt::from_json))?,
+            delivery: json.get("delivery").cloned(),
+            claim: json.get("claim").cloned(),
+        })
+    }
+}
+
+/// Checks `v` and `kind` of a record. Errors: `unsupported_version`, `state_invalid`.
+fn version(json: &Json, kind: &str) -> Result<(), Error> {
+    if json.read("v", Json::as_u64)? != 1 {
+        return Err(Error::new(Code::UnsupportedVersion, "v"));
+    }
+    if json.read("kind", Json::as_str)? != kind {
+        return Err(Error::new(Code::StateInvalid, "kind"));
+    }
+    Ok(())
+}
+
+/// The last occurrence of a series of unnamed calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Series {
+    /// Occurrence number, from 0.
+    pub occurrence: u64,
+}
+
+impl Series {
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("v", Json::number(1)),
+            ("kind", Json::text("series")),
+            ("occurrence", Json::number(self.occurrence)),
+        ])
+    }
+
+    /// Reads [`Series::to_json`]. Errors: `unsupported_version`, `state_invalid`.
+    pub fn from_json(json: &Json) -> Result<Series, Error> {
+        version(json, "series")?;
+        Ok(Series { occurrence: json.read("occurrence", Json::as_u64)? })
+    }
+}
+
+/// One amount held or spent by an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reservation {
+    /// The attempt.
+    pub attempt_id: String,
+    /// The amount, in the terms of [`Spent`].
+    pub spent: Spent,
+}
+
+/// What a change does to a wallet's record. Applied to whatever the record holds by then.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum WalletChange {
+    /// Holds the amount before anything is signed.
+    Reserve(Reservation),
+    /// The money moved.
+    Spend(String),
+    /// Proven unspent, or never signed.
+    Release(String),
+}
+
+/// What one wallet holds and has spent. Unknown counts as spent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Wallet {
+    /// The entries, oldest first.
+    pub entries: Vec<Reservation>,
+}
+
+/// A settled amount is remembered this long, longer than any cap's window: 400 days.
+const SPENT_KEPT: Seconds = 400 * 86_400;
+
+impl Wallet {
+    /// The journal key of a payer's wallet.
+    pub fn key(payer: &Address) -> String {
+        format!("wallet/{payer}")
+    }
+
+    /// Applies a change. Settled amounts past every window are dropped on the way.
+    pub fn apply(&mut self, change: &WalletChange, now: Seconds) {
+        match change {
+            WalletChange::Reserve(reservation) => {
+                self.entries.retain(|entry| entry.attempt_id != reservation.attempt_id);
+                self.entries.retain(|entry| entry.spent.reserved || entry.spent.at + SPENT_KEPT > now);
+                self.entries.push(reservation.clone());
+            }
+            WalletChange::Spend(attempt_id) => {
+                for entry in self.entries.iter_mut().filter(|entry| entry.attempt_id == *attempt_id) {
+                    entry.spent.reserved = false;
+                }
+            }
+            WalletChange::Release(attempt_id) => {
+                self.entries.retain(|entry| entry.attempt_id != *attempt_id);
+            }
+        }
+    }
+
+    /// The amounts, but for those of one intent's own attempts that are about to be replaced.
+    pub fn spent(&self) -> Vec<Spent> {
+        self.entries.iter().map(|entry| entry.spent.clone()).collect()
+    }
+
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
+        let entry = |entry: &Reservation| {
+            Json::object([
+                ("attemptId", Json::text(entry.attempt_id.as_str())),
+                ("network", entry.spent.network.to_json()),
+                ("asset", entry.spent.asset.to_json()),
+                ("amount", entry.spent.amount.to_json()),
+                ("at", Json::number(entry.spent.at)),
+                ("reserved", Json::Bool(entry.spent.reserved)),
+            ])
+        };
+        Json::object([
+            ("v", Json::number(1)),
+            ("kind", Json::text("wallet")),
+            ("entries", Json::Array(self.entries.iter().map(entry).collect())),
+        ])
+    }
+
+    /// Reads [`Wallet::to_json`]. Errors: `unsupported_version`, `state_invalid`, those of the fields.
+    pub fn from_json(json: &Json) -> Result<Wallet, Error> {
+        version(json, "wallet")?;
+        let entry = |entry: &Json| {
+            Ok(Reservation {
+                attempt_id: entry.read("attemptId", Json::as_string)?,
+                spent: Spent {
+                    network: entry.read("network", Network::from_json)?,
+                    asset: entry.read("asset", Address::from_json)?,
+                    amount: entry.read("amount", Amount::from_json)?,
+                    at: entry.read("at", Json::as_u64)?,
+                    reserved: entry.read("reserved", Json::as_bool)?,
+                },
+            })
+        };
+        Ok(Wallet { entries: json.read("entries", |entries| entries.as_list(entry))? })
+    }
+}
+
+/// Reads a record's text. Errors: those of the JSON reader and of `read`.
+pub fn from_text<T>(text: &str, read: impl FnOnce(&Json) -> Result<T, Error>) -> Result<T, Error> {
+    read(&json::parse(text)?)
+}
+
+/// Marks every live attempt of the current generation.
+pub fn close_siblings(intent: &mut Intent, state: State) -> Vec<String> {
+    let generation = intent.generation;
+    let live = |attempt: &&mut Attempt| attempt.generation == generation && attempt.state.is_live();
+    intent
+        .attempts
+        .iter_mut()
+        .filter(live)
+        .map(|attempt| {
+            attempt.state = state;
+            attempt.attempt_id.clone()
+        })
+        .collect()
+}
