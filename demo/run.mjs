@@ -98,16 +98,18 @@ async function play(scenario, client, chain) {
     await new Promise((done) => setTimeout(done, 1500));
     const last = (await chain.block()).number;
     const counted = await script("transfers.mjs", ["--rpc", chain.url, "--token", USDC, "--from", payer, "--to", payTo, "--first", String(first), "--last", String(last)]);
+    // Each nonce is one payment that the seller could cash; the same one sent again is not another.
+    const nonces = new Set(seller.payments.map(({ payload }) => payload.authorization.nonce)).size;
     const struck = seller.struck + strikes > 0 && (client !== "official" || counted.transfers === scenario.official);
     return {
       line: {
         scenario: scenario.name, client, purchases: 1, transfers: counted.transfers, double_charges: Math.max(0, counted.transfers - 1),
         delivered: end.delivered || end.deliveredBefore ? 1 : 0, outcome: end.outcome, next: end.next,
-        paid: counted.total, seller_keeps_answers: Boolean(scenario.keeps), exercised: struck,
+        paid: counted.total, payments_handed_out: nonces, seller_keeps_answers: Boolean(scenario.keeps), exercised: struck,
         ...(end.code ? { code: end.code } : {}), ...(end.processes ? { processes: end.processes } : {}),
       },
       end,
-      expected: client === "official" || (scenario.ends.includes(end.outcome) && counted.transfers === 1),
+      expected: client === "official" || (scenario.ends.includes(end.outcome) && counted.transfers === 1 && nonces <= 1),
     };
   } finally {
     seller.stop();
@@ -115,13 +117,15 @@ async function play(scenario, client, chain) {
   }
 }
 
-function sentence({ line, end }) {
+function sentence(scenario, { line, end }) {
   const parts = [`paid ${usdc(line.paid)} for a report of ${usdc(PRICE)}`];
   if (line.double_charges) parts.push(`CHARGED ${line.transfers} TIMES`);
   if (line.outcome === "delivered") parts.push(line.processes?.length ? `delivered (the two processes: ${line.processes.join(", ")})` : "delivered");
   else if (line.outcome === "paid_not_delivered" && end.deliveredBefore) parts.push("delivered the first time; now refuses to pay again and holds a claim");
   else if (line.outcome === "paid_not_delivered") parts.push("not delivered; knows that it paid and holds a claim on the seller");
   else parts.push(line.transfers ? "not delivered, and the program does not know that it paid" : "not delivered");
+  if (line.payments_handed_out > line.transfers) parts.push(`${line.payments_handed_out} different payments were handed out`);
+  if (line.client === "official" && scenario.cost) parts.push(scenario.cost);
   if (!line.exercised) parts.push("THE FAULT DID NOT HAPPEN");
   return parts.join(" · ");
 }
@@ -156,7 +160,7 @@ for (const [n, scenario] of chosen.entries()) {
       const played = await play(scenario, client, chain);
       rows.push(played.line);
       if (o.json) process.stdout.write(`${JSON.stringify(played.line)}\n`);
-      tell(`   ${client === "official" ? "official client" : "counterfoil"}`.padEnd(22) + sentence(played));
+      tell(`   ${client === "official" ? "official client" : "counterfoil"}`.padEnd(22) + sentence(scenario, played));
       if (!played.line.exercised) wrong.push(`${scenario.name}/${client}: not exercised`);
       if (client === "counterfoil" && played.line.double_charges) wrong.push(`${scenario.name}/${client}: charged ${played.line.transfers} times`);
       else if (!played.expected) wrong.push(`${scenario.name}/${client}: ended as ${played.line.outcome} with ${played.line.transfers} transfers`);
@@ -169,7 +173,7 @@ for (const [n, scenario] of chosen.entries()) {
 }
 
 const sum = (client, field) => rows.filter((row) => row.client === client).reduce((total, row) => total + Number(row[field]), 0);
-const totals = (client) => Object.fromEntries(["purchases", "transfers", "double_charges", "delivered", "paid"].map((field) => [field, sum(client, field)]));
+const totals = (client) => Object.fromEntries(["purchases", "transfers", "double_charges", "delivered", "paid"].map((field) => [field, field === "paid" ? String(sum(client, field)) : sum(client, field)]));
 if (o.json) {
   const each = Object.fromEntries(clients.map((client) => [client, totals(client)]));
   process.stdout.write(`${JSON.stringify({ scenario: "all", client: "counterfoil", ...totals("counterfoil"), clients: each, failed: wrong, seconds: Math.round((Date.now() - started) / 1000) })}\n`);

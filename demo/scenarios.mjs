@@ -4,6 +4,7 @@
 //   fault      entry of faults.mjs; keeps: the seller keeps its answers by payment id
 //   official   transfers that the official client makes for this one purchase;
 //              any other number means that the fault did not bite, and the run fails
+//   cost       a word on that number, where it needs one
 //   ends       how a purchase with counterfoil may end
 //   act        the plot, when it is more than "buy it once"; returns the result of the last agent
 export const SCENARIOS = [
@@ -33,6 +34,7 @@ export const SCENARIOS = [
   },
   {
     name: "kill_before_send", fault: "none", official: 1, ends: ["delivered"],
+    cost: "costs it nothing: it keeps no record, but the lost payment had not left the machine",
     story: "The agent is killed with a signed payment in hand, before it is sent, and started again.",
     act: async ({ start, buy, strike }) => {
       const first = start({ "stall-before-send": true });
