@@ -35,6 +35,8 @@ export async function startChain() {
   const child = spawn(anvilBinary(), args, { stdio: ["ignore", "pipe", "inherit"] });
   const end = () => child.kill("SIGKILL");
   process.once("exit", end);
+  // A signal's default would end this process without its exit handlers.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => process.exit(130));
   const port = await new Promise((resolve, reject) => {
     let text = "";
     child.once("exit", (code) => reject(new Error(`anvil ended with code ${code}`)));

@@ -5,17 +5,19 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** Where cargo puts what it builds. */
+export const target = process.env.CARGO_TARGET_DIR ?? join(dirname(here), "target");
 
 /** Installs the newest `target/npm/counterfoil-*.tgz`; false when there is none. */
 export async function installPackage() {
-  const folder = join(dirname(here), "target", "npm");
+  const folder = join(target, "npm");
   const packed = existsSync(folder) ? readdirSync(folder).filter((name) => /^counterfoil-.*\.tgz$/.test(name)) : [];
   if (!packed.length) return false;
   const time = (name) => statSync(join(folder, name)).mtimeMs;
   const newest = packed.sort((a, b) => time(b) - time(a))[0];
-  const target = join(here, "node_modules", "counterfoil");
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target, { recursive: true });
-  execFileSync("tar", ["-xzf", join(folder, newest), "-C", target, "--strip-components=1"]);
+  const place = join(here, "node_modules", "counterfoil");
+  rmSync(place, { recursive: true, force: true });
+  mkdirSync(place, { recursive: true });
+  execFileSync("tar", ["-xzf", join(folder, newest), "-C", place, "--strip-components=1"]);
   return true;
 }

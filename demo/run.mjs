@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { keccak256, slice, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { KEYS, startChain, USDC } from "./chain.mjs";
-import { installPackage } from "./package.mjs";
+import { installPackage, target } from "./package.mjs";
 import { options } from "./retry.mjs";
 import { SCENARIOS } from "./scenarios.mjs";
 import { PRICE, REPORT, startSeller } from "./seller.mjs";
@@ -194,12 +194,12 @@ if (example) {
   for (const [file, what] of [["bundle.json", "what the agent wrote down"], ["response.bin", "the answer it got, byte for byte"], ["evidence.json", "what the chain says, read without counterfoil"]]) {
     tell(`  ${join(out, file)}  ${what}`);
   }
-  tell(`  Open ${join(dirname(here), "target", "www", "index.html")} and drop the three files in, or run this again with --serve.`);
+  tell(`  Open ${join(target, "www", "index.html")} and drop the three files in, or run this again with --serve.`);
 }
 for (const line of wrong) tell(`FAILED ${line}`);
 chain.stop();
 process.exitCode = wrong.length ? 1 : 0;
 if (o.serve) {
-  const address = await serve({ www: join(dirname(here), "target", "www"), out });
+  const address = await serve({ www: join(target, "www"), out });
   tell(`\nThe page and the three files: ${address} (Ctrl-C ends it)`);
 } else process.exit();

@@ -5,6 +5,7 @@ import http from "node:http";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { target } from "./package.mjs";
 import { options } from "./retry.mjs";
 
 const TYPES = {
@@ -45,5 +46,5 @@ export async function serve({ www, out, port = 0 }) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const here = dirname(fileURLToPath(import.meta.url));
   const o = options();
-  console.log(await serve({ www: join(dirname(here), "target", "www"), out: join(here, "out"), port: Number(o.port ?? 0) }));
+  console.log(await serve({ www: join(target, "www"), out: join(here, "out"), port: Number(o.port ?? 0) }));
 }
