@@ -1,12 +1,12 @@
 // Puts the packed npm package where the agents import it from: the very file that would be published, not the sources.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 /** Where cargo puts what it builds. */
-export const target = process.env.CARGO_TARGET_DIR ?? join(dirname(here), "target");
+export const target = resolve(dirname(here), process.env.CARGO_TARGET_DIR ?? "target");
 
 /** Installs the newest `target/npm/counterfoil-*.tgz`; false when there is none. */
 export async function installPackage() {
