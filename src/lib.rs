@@ -24,6 +24,14 @@ pub mod time;
 
 pub mod digest;
 
+pub mod eip712;
+
+pub mod signing;
+
+pub mod secp256k1;
+
+pub mod eip3009;
+
 pub mod journal;
 
 pub mod wasm;

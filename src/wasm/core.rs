@@ -1,12 +1,138 @@
-//! Calls of this area.
+//! Calls about typed data, authorizations and signatures.
 
 use super::Input;
-use crate::error::Error;
+use crate::address::Address;
+use crate::eip3009::Authorization;
+use crate::eip712::{self, Domain};
+use crate::error::{Code, Error};
 use crate::json::Json;
+use crate::secp256k1::{self, Encoding};
+use crate::{hex, signing};
 
 /// Answers the call when its name belongs here.
-pub(super) fn call(name: &str, _input: &Input) -> Option<Result<Json, Error>> {
-    match name {
-        _ => None,
-    }
+pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
+    Some(match name {
+        "authorizationDigest" => authorization_digest(input),
+        "signAuthorization" => sign_authorization(input),
+        "recoverPayer" => recover_payer(input),
+        "hashTypedData" => hash_typed_data(input),
+        "addressOfKey" => input
+            .secret("privateKey")
+            .and_then(signing::address_of_key)
+            .map(|key| key.to_json()),
+        "verifySignatures" => verify_signatures(input),
+        "verifySignaturesPacked" => input.bytes("packed").map(verify_packed),
+        "rawSignDigest" => sign_digest(input),
+        "rawRecover" => recover(input),
+        "rawVerify" => verify(input),
+        "rawPublicKey" => input
+            .secret("privateKey")
+            .and_then(signing::public_key)
+            .map(encoded),
+        _ => return None,
+    })
+}
+
+fn encoded(bytes: impl AsRef<[u8]>) -> Json {
+    Json::text(hex::encode(bytes))
+}
+
+fn digest32(json: &Json) -> Result<[u8; 32], Error> {
+    hex::decode_array(json.as_str()?)
+}
+
+fn authorization(input: &Input) -> Result<(Authorization, Domain), Error> {
+    let authorization = input.json.read("authorization", Authorization::from_json)?;
+    Ok((authorization, input.json.read("domain", Domain::from_json)?))
+}
+
+fn authorization_digest(input: &Input) -> Result<Json, Error> {
+    let (authorization, domain) = authorization(input)?;
+    let digest = authorization.digest(&domain)?;
+    Ok(Json::object([
+        ("domainSeparator", encoded(digest.domain_separator)),
+        ("structHash", encoded(digest.struct_hash)),
+        ("digest", encoded(digest.digest)),
+    ]))
+}
+
+fn sign_authorization(input: &Input) -> Result<Json, Error> {
+    let (authorization, domain) = authorization(input)?;
+    let digest = authorization.digest(&domain)?.digest;
+    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
+}
+
+fn recover_payer(input: &Input) -> Result<Json, Error> {
+    let (authorization, domain) = authorization(input)?;
+    let recover = |signature: &Json| authorization.recover(&domain, signature.as_str()?);
+    input
+        .json
+        .read("signature", recover)
+        .map(|address| address.to_json())
+}
+
+fn hash_typed_data(input: &Input) -> Result<Json, Error> {
+    input.json.read("typedData", eip712::hash_typed_data).map(encoded)
+}
+
+fn sign_digest(input: &Input) -> Result<Json, Error> {
+    let digest = input.json.read("digest", digest32)?;
+    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
+}
+
+fn recover(input: &Input) -> Result<Json, Error> {
+    let digest = input.json.read("digest", digest32)?;
+    let recover =
+        |signature: &Json| secp256k1::recover(&digest, &secp256k1::parse_signature(signature.as_str()?)?);
+    input
+        .json
+        .read("signature", recover)
+        .map(|address| address.to_json())
+}
+
+fn verify(input: &Input) -> Result<Json, Error> {
+    let key = input.json.read("publicKey", |key| hex::decode(key.as_str()?))?;
+    let digest = input.json.read("digest", digest32)?;
+    let signature = input
+        .json
+        .read("signature", |signature| hex::decode(signature.as_str()?))?;
+    let encoding = input.json.read("encoding", |encoding| match encoding.as_str()? {
+        "der" => Ok(Encoding::Der),
+        "p1363" => Ok(Encoding::P1363),
+        _ => Err(Error::new(Code::InvalidType, "")),
+    })?;
+    let low_s = input.json.read("lowS", Json::as_bool)?;
+    secp256k1::verify(&key, &digest, &signature, encoding, low_s).map(Json::Bool)
+}
+
+/// A malformed item is false, not an error: one bad line must not hide the verdicts of the others.
+fn verify_signatures(input: &Input) -> Result<Json, Error> {
+    let check = |item: &Json| -> Result<bool, Error> {
+        let digest = item.read("digest", digest32)?;
+        let signature = item.read("signature", |text| secp256k1::parse_signature(text.as_str()?))?;
+        let signer = item.read("signer", Address::from_json)?;
+        Ok(secp256k1::recover(&digest, &signature)? == signer)
+    };
+    let items = input.json.read("items", Json::as_array)?;
+    Ok(Json::Array(
+        items
+            .iter()
+            .map(|item| Json::Bool(check(item).unwrap_or(false)))
+            .collect(),
+    ))
+}
+
+/// Digest 32, signature 65, signer 20 bytes an item; one byte an answer. A rest shorter than an item is one false answer.
+fn verify_packed(packed: &[u8]) -> Json {
+    let check = |item: &[u8]| -> Option<bool> {
+        let (digest, rest) = item.split_first_chunk::<32>()?;
+        let (signature, signer) = rest.split_first_chunk::<65>()?;
+        Some(secp256k1::recover(digest, signature).ok()?.0 == *signer)
+    };
+    encoded(
+        packed
+            .chunks(117)
+            .map(|item| u8::from(check(item).unwrap_or(false)))
+            .collect::<Vec<u8>>(),
+    )
 }

@@ -1,12 +1,72 @@
-//! Calls of this area.
+//! Calls about values: canonical JSON, hashes, base64, amounts, addresses, networks, and the registry of codes.
 
 use super::Input;
-use crate::error::Error;
-use crate::json::Json;
+use crate::address::Address;
+use crate::amount::{self, Amount};
+use crate::error::{Code, Error};
+use crate::json::{self, Json};
+use crate::network::Network;
+use crate::{base64, digest, hex};
 
 /// Answers the call when its name belongs here.
-pub(super) fn call(name: &str, _input: &Input) -> Option<Result<Json, Error>> {
-    match name {
-        _ => None,
+pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
+    let json = &input.json;
+    Some(match name {
+        "canonicalize" => json
+            .read("json", |text| json::parse(text.as_str()?)?.to_canonical())
+            .map(Json::String),
+        "rawCanonicalize" => json
+            .read("json", |text| json::parse(text.as_str()?)?.to_plain_canonical())
+            .map(Json::String),
+        "sha256" => input
+            .bytes("bytes")
+            .map(|bytes| Json::text(hex::encode(digest::sha256(bytes)))),
+        "rawBase64Decode" => json
+            .read("text", |text| base64::decode_header(text.as_str()?))
+            .map(|bytes| Json::text(hex::encode(bytes))),
+        "rawBase64Encode" => input
+            .bytes("bytes")
+            .map(|bytes| Json::text(base64::encode(bytes))),
+        "rawChecksumAddress" => json
+            .read("address", Address::from_json)
+            .map(|address| address.to_json()),
+        "parseAmount" => json
+            .read("value", Amount::from_json)
+            .map(|amount| amount.to_json()),
+        "parseUnits" => parse_units(json),
+        "parseNetwork" => parse_network(json).map(|network| network.to_json()),
+        "errorCodes" => Ok(Json::Array(Code::ALL.iter().copied().map(code_json).collect())),
+        _ => return None,
+    })
+}
+
+fn parse_units(json: &Json) -> Result<Json, Error> {
+    let decimals = json.read("decimals", |decimals| {
+        u8::try_from(decimals.as_u64()?)
+            .ok()
+            .filter(|decimals| *decimals <= 77)
+            .ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))
+    })?;
+    json.read("value", |value| amount::parse_units(value.as_str()?, decimals))
+        .map(|amount| amount.to_json())
+}
+
+fn parse_network(json: &Json) -> Result<Network, Error> {
+    match json.read_opt("x402Version", Json::as_u64)? {
+        Some(1) => json.read("value", |value| {
+            let name = value.as_str()?;
+            Network::from_v1_name(name).or_else(|_| Network::parse(name))
+        }),
+        None | Some(2) => json.read("value", Network::from_json),
+        Some(_) => Err(Error::new(Code::UnsupportedVersion, "x402Version")),
     }
+}
+
+fn code_json(code: Code) -> Json {
+    Json::object([
+        ("code", Json::text(code.as_str())),
+        ("meaning", Json::text(code.meaning())),
+        ("next", Json::text(code.next().as_str())),
+        ("money", Json::text(code.money().as_str())),
+    ])
 }

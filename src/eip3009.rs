@@ -1,0 +1,132 @@
+//! EIP-3009 `TransferWithAuthorization`: what is signed, its digest and its signer.
+
+use alloy_primitives::keccak256;
+
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::eip712::{self, Domain};
+use crate::error::{Code, Error};
+use crate::hex;
+use crate::json::Json;
+use crate::secp256k1;
+
+/// The type as EIP-712 encodes it.
+const TYPE: &str = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)";
+
+/// One authorization. Both bounds are exclusive: it can land when `valid_after < block time < valid_before`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Authorization {
+    /// Payer.
+    pub from: Address,
+    /// Recipient.
+    pub to: Address,
+    /// Atomic units.
+    pub value: Amount,
+    /// Exclusive lower bound.
+    pub valid_after: Amount,
+    /// Exclusive upper bound.
+    pub valid_before: Amount,
+    /// Used at most once per payer and token.
+    pub nonce: [u8; 32],
+}
+
+/// The hashes that lead to the signed digest.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AuthorizationDigest {
+    /// Of the token's domain.
+    pub domain_separator: [u8; 32],
+    /// Of the authorization.
+    pub struct_hash: [u8; 32],
+    /// What is signed.
+    pub digest: [u8; 32],
+}
+
+impl Authorization {
+    /// Reads the members of `payload.authorization`. Errors, in this order of fields: `missing_field`, `address_invalid`,
+    /// `address_checksum`, `amount_invalid`, `amount_must_be_string`, `nonce_invalid`.
+    pub fn from_json(json: &Json) -> Result<Authorization, Error> {
+        let nonce =
+            |json: &Json| hex::decode_array(json.as_str()?).map_err(|_| Error::new(Code::NonceInvalid, ""));
+        Ok(Authorization {
+            from: json.read("from", Address::from_json)?,
+            to: json.read("to", Address::from_json)?,
+            value: json.read("value", Amount::from_json)?,
+            valid_after: json.read("validAfter", Amount::from_json)?,
+            valid_before: json.read("validBefore", Amount::from_json)?,
+            nonce: json.read("nonce", nonce)?,
+        })
+    }
+
+    /// In the order of the type.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("from", self.from.to_json()),
+            ("to", self.to.to_json()),
+            ("value", self.value.to_json()),
+            ("validAfter", self.valid_after.to_json()),
+            ("validBefore", self.valid_before.to_json()),
+            ("nonce", Json::text(hex::encode(self.nonce))),
+        ])
+    }
+
+    /// The EIP-712 hashes. Error: `typed_data_invalid` never for a domain read by [`Domain::from_json`].
+    pub fn digest(&self, domain: &Domain) -> Result<AuthorizationDigest, Error> {
+        let words = [
+            keccak256(TYPE).0,
+            self.from.to_word(),
+            self.to.to_word(),
+            self.value.to_be_bytes(),
+            self.valid_after.to_be_bytes(),
+            self.valid_before.to_be_bytes(),
+            self.nonce,
+        ];
+        let struct_hash = keccak256(words.concat()).0;
+        let domain_separator = domain.separator()?;
+        let digest = eip712::digest(&domain_separator, &struct_hash);
+        Ok(AuthorizationDigest {
+            domain_separator,
+            struct_hash,
+            digest,
+        })
+    }
+
+    /// The whole EIP-712 document, for signers outside.
+    pub fn typed_data(&self, domain: &Domain) -> Json {
+        let field =
+            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
+        let types = Json::object([
+            (
+                "EIP712Domain",
+                Json::Array(vec![
+                    field("name", "string"),
+                    field("version", "string"),
+                    field("chainId", "uint256"),
+                    field("verifyingContract", "address"),
+                ]),
+            ),
+            (
+                "TransferWithAuthorization",
+                Json::Array(vec![
+                    field("from", "address"),
+                    field("to", "address"),
+                    field("value", "uint256"),
+                    field("validAfter", "uint256"),
+                    field("validBefore", "uint256"),
+                    field("nonce", "bytes32"),
+                ]),
+            ),
+        ]);
+        Json::object([
+            ("domain", domain.to_json()),
+            ("types", types),
+            ("primaryType", Json::text("TransferWithAuthorization")),
+            ("message", self.to_json()),
+        ])
+    }
+
+    /// The address that signed. Errors: `contract_signature`, `signature_invalid`.
+    pub fn recover(&self, domain: &Domain, signature: &str) -> Result<Address, Error> {
+        let signature = secp256k1::parse_signature(signature)?;
+        secp256k1::recover(&self.digest(domain)?.digest, &signature)
+    }
+}
