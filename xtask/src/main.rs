@@ -1,1 +1,38 @@
-fn main() {}
+//! The only task runner: `cargo xtask build | pack | test | demo | bench`.
+
+mod build;
+mod demo;
+mod package;
+mod shell;
+mod test;
+
+use anyhow::{bail, Result};
+
+const USAGE: &str = "\
+cargo xtask <task>
+
+  build                      wasm and npm package → target/npm/counterfoil
+  pack                       build, then target/npm/counterfoil-<version>.tgz
+  test [--all] [--only NAME] formatting, lints, Rust, package, page and demo; --all adds the long runs
+  demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through
+  bench …                    build, then the benchmarks of tests/bench; arguments go through";
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (task, rest) = match args.split_first() {
+        Some((task, rest)) => (task.as_str(), rest),
+        None => bail!("{USAGE}"),
+    };
+    match task {
+        "build" => package::build(),
+        "pack" => package::pack().map(|tarball| println!("{}", tarball.display())),
+        "test" => test::run(rest),
+        "demo" => demo::demo(rest),
+        "bench" => demo::bench(rest),
+        "help" | "--help" | "-h" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => bail!("unknown task {task}\n\n{USAGE}"),
+    }
+}

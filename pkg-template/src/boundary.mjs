@@ -1,0 +1,90 @@
+// Between JavaScript and the core. Parameters become one JSON text at once, so that no getter, proxy or later change can
+// show the core two different values; byte arrays and keys go beside it. No rule about money stands on this side.
+
+import { CounterfoilError } from "./errors.mjs";
+import { enter } from "./wasm.mjs";
+
+const LARGEST_ATTACHMENT = 1 << 29;
+const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
+
+/** True for a Uint8Array of any realm, and for nothing that only looks like one. */
+export function isBytes(value) {
+  return tagOf.call(value) === "Uint8Array";
+}
+
+/** The parameters themselves, when they are an object. */
+export function object(value, field) {
+  if (typeof value !== "object" || value === null) throw new CounterfoilError("invalid_type", { field });
+  return value;
+}
+
+/** Text of bytes or of a string; bytes must be UTF-8, and a byte order mark stays. */
+export function text(value, field) {
+  if (typeof value === "string") return value;
+  if (!isBytes(value)) throw new CounterfoilError("invalid_type", { field });
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(value);
+  } catch {
+    throw new CounterfoilError("json_invalid", { field });
+  }
+}
+
+/** 0x text as bytes. For results of the core only: it checks nothing. */
+export function fromHex(hex) {
+  const bytes = new Uint8Array(hex.length / 2 - 1);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = parseInt(hex.slice(2 * i + 2, 2 * i + 4), 16);
+  return bytes;
+}
+
+/** Bytes as 0x text. */
+export function toHex(bytes) {
+  let hex = "0x";
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
+  return hex;
+}
+
+/** Calls the core with an object of parameters. */
+export function call(name, params, bytes, secret) {
+  return callText(name, snapshot(params), bytes, secret);
+}
+
+/** Calls the core with parameters that are a JSON text already. */
+export function callText(name, params, bytes, secret) {
+  wellFormed(name);
+  wellFormed(params);
+  const answer = JSON.parse(enter("call", [name, params, attachment(bytes, "bytes"), attachment(secret, "secret")]));
+  if ("error" in answer) throw new CounterfoilError(answer.error.code, answer.error);
+  return answer.ok;
+}
+
+/** SHA-256 of bytes. */
+export function sha256(bytes) {
+  return toHex(enter("sha256", [attachment(bytes, "bytes") ?? missing("bytes")]));
+}
+
+function missing(field) {
+  throw new CounterfoilError("missing_field", { field });
+}
+
+function snapshot(params) {
+  try {
+    // JSON.stringify writes half a surrogate pair as an escape, which the core's reader refuses as lone_surrogate.
+    return JSON.stringify(params, (_, value) => (typeof value === "bigint" ? value.toString() : value));
+  } catch (cause) {
+    if (cause instanceof RangeError) throw new CounterfoilError("json_too_deep", { cause });
+    throw new CounterfoilError(/circular|cyclic/i.test(cause?.message) ? "cyclic_input" : "invalid_type", { cause });
+  }
+}
+
+function wellFormed(string) {
+  if (typeof string !== "string") throw new CounterfoilError("invalid_type");
+  // Encoding would replace half a pair by U+FFFD without a word.
+  if (/\p{Surrogate}/u.test(string)) throw new CounterfoilError("lone_surrogate");
+}
+
+function attachment(value, field) {
+  if (value === undefined || value === null) return undefined;
+  if (!isBytes(value)) throw new CounterfoilError("invalid_type", { field });
+  if (value.byteLength > LARGEST_ATTACHMENT) throw new CounterfoilError("too_large", { field });
+  return value;
+}

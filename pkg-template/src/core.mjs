@@ -1,0 +1,82 @@
+// counterfoil/core: x402, signing, hashes, keys and decisions. Synchronous and pure.
+
+import { call, object } from "./boundary.mjs";
+
+export { sha256 } from "./boundary.mjs";
+
+export function authorizationDigest(authorization, domain) {
+  return call("authorizationDigest", { authorization, domain });
+}
+
+export function signAuthorization(authorization, domain, privateKey) {
+  return call("signAuthorization", { authorization, domain }, undefined, privateKey);
+}
+
+export function recoverPayer(authorization, domain, signature) {
+  return call("recoverPayer", { authorization, domain, signature });
+}
+
+export function hashTypedData(typedData) {
+  return call("hashTypedData", { typedData });
+}
+
+export function parsePaymentRequired(answer) {
+  const { header, body } = object(answer, "answer");
+  return call("parsePaymentRequired", { header, body });
+}
+
+export function encodePayment(payload) {
+  return call("encodePayment", { payload });
+}
+
+export function parsePayment(headerValue) {
+  return call("parsePayment", { headerValue });
+}
+
+export function parseSettlement(headerValue) {
+  return call("parseSettlement", { headerValue });
+}
+
+export function canonicalize(json) {
+  return call("canonicalize", { json });
+}
+
+export function requestFingerprint(request) {
+  const { method, url, body } = object(request, "request");
+  return call("requestFingerprint", { method, url }, body);
+}
+
+export function quoteHash(quote) {
+  const { requirements, fingerprint } = object(quote, "quote");
+  return call("quoteHash", { requirements, fingerprint });
+}
+
+export function quoteKey(key) {
+  return call("quoteKey", object(key, "key"));
+}
+
+export function intentId(intent) {
+  return call("intentId", object(intent, "intent"));
+}
+
+export function authorizationNonce(slot) {
+  const { secret, ...params } = object(slot, "slot");
+  return call("authorizationNonce", params, undefined, secret);
+}
+
+export function paymentId(id) {
+  const { secret, ...params } = object(id, "id");
+  return call("paymentId", params, undefined, secret);
+}
+
+export function classify(answer) {
+  return call("classify", { answer });
+}
+
+export function resolve(authorizations, ctx, evidence) {
+  return call("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
+}
+
+function list(one) {
+  return Array.isArray(one) ? one : [one];
+}

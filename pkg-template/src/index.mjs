@@ -1,0 +1,6 @@
+// counterfoil: the client, and everything that is pure.
+
+export { CounterfoilError } from "./errors.mjs";
+export { load } from "./wasm.mjs";
+export * from "./core.mjs";
+export * from "./verify.mjs";

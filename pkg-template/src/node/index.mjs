@@ -1,0 +1,2 @@
+// counterfoil/node: what needs a file system, and the reader of chain evidence.
+export {};

@@ -1,0 +1,4 @@
+//! The tests.
+pub fn run(_args: &[String]) -> anyhow::Result<()> {
+    Ok(())
+}
