@@ -195,6 +195,7 @@ registry! {
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
     EvidenceInvalid "evidence_invalid" FixInput None "The chain evidence is not well formed.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
+    InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";
     NotSupported "not_supported" Stop None "This function is not available here.";
 }
 

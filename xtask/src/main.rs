@@ -17,8 +17,15 @@ cargo xtask <task>
   demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through
   bench …                    build, then the benchmarks of tests/bench; arguments go through";
 
-fn main() -> Result<()> {
+fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Err(error) = run(&args) {
+        eprintln!("{error:#}");
+        std::process::exit(1);
+    }
+}
+
+fn run(args: &[String]) -> Result<()> {
     let (task, rest) = match args.split_first() {
         Some((task, rest)) => (task.as_str(), rest),
         None => bail!("{USAGE}"),

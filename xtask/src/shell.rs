@@ -16,9 +16,9 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
-/// Where everything that is built goes.
+/// Where everything that is built goes: as cargo resolves it.
 pub fn target() -> PathBuf {
-    root().join("target")
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// A command that runs at the workspace's top.

@@ -1,0 +1,77 @@
+/** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
+import type {
+  Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, PaymentPayload, PaymentRequired, PaymentRequirements,
+  Seconds, SettlementResponse, UnreadableEvidence,
+} from "./values.js";
+
+export type {
+  Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, PaymentPayload, PaymentRequired, PaymentRequirements,
+  Seconds, SettlementResponse, UnreadableEvidence,
+} from "./values.js";
+
+export function authorizationDigest(a: Authorization, d: Eip712Domain): { domainSeparator: Hex; structHash: Hex; digest: Hex };
+/** A primitive, no policy. RFC 6979, low-s, v 27/28: 65 bytes. The key is a 32-byte array, wiped from wasm memory before return. */
+export function signAuthorization(a: Authorization, d: Eip712Domain, privateKey: Uint8Array): Hex;
+/** Address that signed. v 0/1 is normalised; high-s, zero, wrong length and EIP-2098 are `signature_invalid`. */
+export function recoverPayer(a: Authorization, d: Eip712Domain, signature: Hex): Address;
+/** Digest of any EIP-712 document. */
+export function hashTypedData(typedData: unknown): Hex;
+
+/** The 402 answer, v2 header or v1 body, as parsed strict JSON with unknown extensions kept. */
+export function parsePaymentRequired(answer: { header?: string | null; body?: string | null }): PaymentRequired;
+export function encodePayment(payload: PaymentPayload): { header: "PAYMENT-SIGNATURE" | "X-PAYMENT"; value: string };
+/** Member order, values and unknown members are kept verbatim. */
+export function parsePayment(headerValue: string): PaymentPayload;
+export function parseSettlement(headerValue: string): SettlementResponse;
+
+/**
+ * RFC 8785 text of one JSON text. Errors: duplicate keys, depth > 64, lone surrogates (a JS string that is not well-formed UTF-16 is
+ * refused before the boundary), numbers that overflow, and integer literals (no fraction, no exponent) that their double does not print back unchanged.
+ */
+export function canonicalize(json: string): string;
+export function sha256(bytes: Uint8Array): Hex;
+/** What is being paid for: method upper-cased, URL as WHATWG serialises it without fragment (userinfo refused), SHA-256 of the exact body bytes. */
+export function requestFingerprint(r: { method: string; url: string; body?: Uint8Array }): Hex;
+/** One frozen offer: requirements + fingerprint. Equal quotes hash equally, any changed term changes it. */
+export function quoteHash(q: { requirements: PaymentRequirements; fingerprint: Hex }): Hex;
+/** Deterministic key a buyer sends when asking for a quote, so that a lost answer re-enters the same quote. */
+export function quoteKey(q: { buyer: Address; intentId: string; request: unknown }): string;
+/** Identity of an intent: a digest of what is wanted and by whom. A label is display only. */
+export function intentId(i: { principal: Address; operation: string; args: unknown; scope: string; parent?: string }): string;
+/**
+ * The EIP-3009 nonce of an intent. Same intent and generation, same nonce, on every machine and after losing everything: the token
+ * contract itself then refuses a second transfer. Expiry and new quotes keep it; `generation` counts final cancellations on chain.
+ */
+export function authorizationNonce(n: {
+  intentId: string; payer: Address; network: Network; asset: Address; generation: number;
+  /** Position in a split attempt, 0 when absent. */
+  index?: number;
+  secret?: Uint8Array;
+}): Hex;
+/** Client idempotency key, [A-Za-z0-9_-]{16,128}; bound to the intent and its quote. */
+export function paymentId(p: { intentId: string; quoteHash: Hex; generation: number; secret?: Uint8Array }): string;
+
+/**
+ * What an answer to a paid request means. Code in the body first, status second, hint last. Header names in any case; `retryAfter` is 1 to 300.
+ * `rejected` after a send keeps `money: possible`, and its reservation, until `resolve` closes it.
+ */
+export function classify(answer: {
+  transport?: "timeout" | "reset" | "aborted" | "refused_before_send";
+  status?: number; headers?: Record<string, string>; body?: string; receivedAt?: Seconds; resend?: boolean;
+}): {
+  outcome: "settled" | "delivered" | "rejected" | "in_flight" | "conflict" | "unknown";
+  money: Money; next: Next; code: string; retryAfter?: number; transaction?: Hex;
+};
+/**
+ * Reads the chain evidence for the authorizations signed under one nonce (one, or all siblings: re-quotes, later windows; `index` names the one paid). Sources
+ * that disagree are `unreadable`, never a vote. The Transfer counted is the token's first from the payer after our AuthorizationUsed and before its next one;
+ * one log pays one authorization. `paid` below finality carries the reason `not_final`.
+ */
+export function resolve(
+  a: Authorization | Authorization[],
+  ctx: { network: Network; asset: Address; trustSafe?: boolean },
+  evidence: ChainEvidence | UnreadableEvidence | (ChainEvidence | UnreadableEvidence)[],
+): {
+  verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "cancelled" | "used_or_cancelled" | "unreadable";
+  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; index?: number; reasons: string[];
+};

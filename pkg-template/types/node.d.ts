@@ -1,0 +1,2 @@
+/** counterfoil/node: what needs a file system. */
+export {};

@@ -1,0 +1,83 @@
+export type Hex = `0x${string}`;
+/** 20 bytes. Any case accepted, except a mixed-case text whose EIP-55 checksum is wrong; EIP-55 on output. */
+export type Address = Hex;
+/** Unsigned 256-bit integer in atomic units of the asset, decimal text, no sign, no leading zeros. */
+export type Amount = string;
+/** Unix time in seconds. */
+export type Seconds = number;
+/** CAIP-2, e.g. "eip155:8453". x402 v1 names ("base") are accepted on input of v1 messages only. */
+export type Network = string;
+
+export type Money = "none" | "possible" | "proven" | "proven_twice";
+export type Next =
+  | "fix_input" | "requote" | "resend_same" | "wait" | "read_chain" | "read_order"
+  | "lookup_receipt" | "claim" | "safe_to_resign" | "ask_human" | "stop";
+
+/** Thrown by every function of this package. `code` is permanent; `next` is what is safe to do now. */
+export class CounterfoilError extends Error {
+  constructor(code: string, detail?: {
+    field?: string; next?: Next; money?: Money; intentId?: string; attemptId?: string; retryAfter?: number; cause?: unknown;
+  });
+  readonly name: "CounterfoilError";
+  /** snake_case, from the one registry. */
+  readonly code: string;
+  /** Path in the input, e.g. "authorization.validBefore". */
+  readonly field?: string;
+  readonly next: Next;
+  readonly money: Money;
+  readonly intentId?: string;
+  readonly attemptId?: string;
+  /** Seconds. */
+  readonly retryAfter?: number;
+}
+
+export interface Eip712Domain { name: string; version: string; chainId: number; verifyingContract: Address }
+/** EIP-3009 TransferWithAuthorization. Both bounds are exclusive: validAfter < block time < validBefore. */
+export interface Authorization {
+  from: Address; to: Address; value: Amount; validAfter: string; validBefore: string; nonce: Hex;
+}
+
+export interface PaymentRequired {
+  x402Version: 1 | 2; resource?: { url: string }; accepts: PaymentRequirements[]; extensions?: Record<string, unknown>; error?: string;
+}
+export interface PaymentRequirements {
+  scheme: string; network: Network; amount: Amount; asset: string; payTo: string; maxTimeoutSeconds: number; extra?: Record<string, unknown>;
+}
+export interface PaymentPayload {
+  x402Version: 1 | 2;
+  payload: { signature: Hex; authorization?: Authorization; permit2Authorization?: unknown; [k: string]: unknown };
+  [k: string]: unknown;
+}
+export interface SettlementResponse {
+  success: boolean; transaction: string; network: Network; amount?: Amount; payer?: Address; errorReason?: string; extensions?: Record<string, unknown>;
+}
+
+/**
+ * Raw JSON-RPC results, unparsed: eth_chainId; a block and the tag it was asked by; the 32-byte word of `authorizationState` called at that
+ * block; eth_getLogs of the token for (AuthorizationUsed | AuthorizationCanceled, payer, nonce), null when not to be had; the receipt
+ * of the transaction in those logs; an eth_getProof answer. Only a finalized block proves a death or a cancellation; `safe` does so where `trustSafe` is
+ * set, and `reasons` says `safe_only`. `logs: null` is never `dead`.
+ */
+export interface ChainEvidence {
+  chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized"; stateRoot?: Hex };
+  authorizationState: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null; storageProof?: unknown;
+}
+/** A source that could not be read; `resolve` counts it as unreadable. */
+export interface UnreadableEvidence { error: "unreachable" }
+
+/** An endpoint's URL, or a function that performs one JSON-RPC call and gives its `result`. */
+export type Rpc = string | ((method: string, params: unknown[]) => Promise<unknown>);
+
+/** All-or-nothing compare-and-swap over several keys; resolves only once durable at the declared level. */
+export interface JournalStore {
+  readonly durability: "memory" | "process-crash" | "power-loss" | "replicated";
+  read(key: string): Promise<JournalEntry | undefined>;
+  commit(ops: JournalOp[], fence?: { lease: string; token: number }): Promise<{ ok: true } | { ok: false; key: string }>;
+  scan(prefix: string, after?: string): AsyncIterable<JournalEntry & { key: string }>;
+  lease(name: string, ttlMs: number): Promise<JournalLease | undefined>;
+  close(): Promise<void>;
+}
+export interface JournalEntry { rev: number; value: Uint8Array }
+/** `put: null` deletes. */
+export interface JournalOp { key: string; expect: "absent" | number; put: Uint8Array | null }
+export interface JournalLease { token: number; renew(ttlMs: number): Promise<boolean>; release(): Promise<void> }

@@ -1,0 +1,30 @@
+/** counterfoil/verify: what a receipt proves, and signatures in bulk. */
+import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, PaymentRequirements, Seconds } from "./values.js";
+
+export type CheckState = "pass" | "fail" | "not_checked";
+export interface Check { id: string; state: CheckState; title: string; why: string; expected?: string; actual?: string; required: boolean }
+export interface Report {
+  /** "verified" only when every required check passed. */
+  verdict: "verified" | "failed" | "incomplete";
+  checks: Check[]; facts: Record<string, unknown>; doesNotProve: string[];
+}
+export interface Material {
+  /** The exact bytes of the answer. */
+  body?: Uint8Array;
+  bodyEncoding?: string;
+  authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
+  evidence?: ChainEvidence | ChainEvidence[];
+  expect?: { kind?: "offer" | "receipt" | "settlement"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
+  /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true. */
+  trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[] };
+  now?: Seconds;
+}
+/**
+ * Verifies a receipt. Trust comes from the caller only, never from the document. The signature's check has the id "signature"; malformed input throws;
+ * expired means now > validUntil; a bare signed artifact is at most "incomplete": settlement is required.
+ */
+export function verifyReceipt(receipt: string | Uint8Array, material?: Material): Report;
+/** Many at once; same verdicts as one by one, in the same order. */
+export function verifySignatures(items: { digest: Hex; signature: Hex; signer: Address }[]): boolean[];
+/** Packed: digest 32 | signature 65 | signer 20 bytes an item; one byte an answer. A malformed item is false. */
+export function verifySignatures(packed: Uint8Array): Uint8Array;
