@@ -34,4 +34,6 @@ pub mod eip3009;
 
 pub mod journal;
 
+pub mod evidence;
+
 pub mod wasm;

@@ -1,0 +1,359 @@
+//! Reading the chain: what raw JSON-RPC answers say about the authorizations signed under one nonce.
+//!
+//! | state | logs | verdict |
+//! |---|---|---|
+//! | unused, block before the last `validBefore` | none, or not to be had | `not_yet` |
+//! | unused, final block at or past it | asked for and empty | `dead` |
+//! | used | `AuthorizationUsed` and the signed Transfer | `paid` |
+//! | used | `AuthorizationUsed`, another Transfer | `paid_wrong_terms` |
+//! | used | a final `AuthorizationCanceled` with its receipt | `cancelled` |
+//! | used | none that tells | `used_or_cancelled` |
+//! | anything malformed, contradictory or disagreeing | | `unreadable` |
+//!
+//! The token demands `validAfter < block time < validBefore`, both strict: at a block whose time is `validBefore` the
+//! authorization can no longer land, one second earlier it can.
+
+mod logs;
+mod rpc;
+
+use crate::address::Address;
+use crate::eip3009::Authorization;
+use crate::error::{Error, Money, Next};
+use crate::hex;
+use crate::json::Json;
+use crate::network::Network;
+use crate::time::Seconds;
+use logs::Event;
+use rpc::{Log, Reason, Receipt, Source, Tag};
+
+/// Which token on which network is read, and how far a `safe` block is trusted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Context {
+    /// The chain.
+    pub network: Network,
+    /// The token contract.
+    pub asset: Address,
+    /// Whether a `safe` block counts as final on this network.
+    pub trust_safe: bool,
+}
+
+impl Context {
+    /// Reads `{network, asset, trustSafe?}`. Errors in this order: those of the network, the asset, the flag.
+    pub fn from_json(json: &Json) -> Result<Context, Error> {
+        Ok(Context {
+            network: json.read("network", Network::from_json)?,
+            asset: json.read("asset", Address::from_json)?,
+            trust_safe: json.read_opt("trustSafe", Json::as_bool)?.unwrap_or(false),
+        })
+    }
+}
+
+/// What the evidence says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VerdictKind {
+    /// Unused, and it can still land or its end is not final.
+    NotYet,
+    /// It never landed and never can.
+    Dead,
+    /// It landed, and the money moved as signed.
+    Paid,
+    /// The nonce was used and the Transfer is not the one signed.
+    PaidWrongTerms,
+    /// The payer burnt the nonce; nothing moved.
+    Cancelled,
+    /// Used or cancelled, and no log tells which.
+    UsedOrCancelled,
+    /// The answers are missing, malformed or contradict each other.
+    Unreadable,
+}
+
+impl VerdictKind {
+    /// The text used on every boundary.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            VerdictKind::NotYet => "not_yet",
+            VerdictKind::Dead => "dead",
+            VerdictKind::Paid => "paid",
+            VerdictKind::PaidWrongTerms => "paid_wrong_terms",
+            VerdictKind::Cancelled => "cancelled",
+            VerdictKind::UsedOrCancelled => "used_or_cancelled",
+            VerdictKind::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// A verdict with what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Verdict {
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// What is known about the money.
+    pub money: Money,
+    /// The one thing to do now.
+    pub next: Next,
+    /// The earliest block time at which a `not_yet` can be decided.
+    pub decidable_at: Option<Seconds>,
+    /// The transaction that used or cancelled the nonce.
+    pub transaction: Option<String>,
+    /// Which authorization was paid; absent when several were signed on the terms that were paid.
+    pub index: Option<usize>,
+    /// Short tokens: what limits the verdict, or what could not be read.
+    pub reasons: Vec<String>,
+}
+
+impl Verdict {
+    fn new(verdict: VerdictKind, reasons: &[Reason]) -> Verdict {
+        let (money, next) = match verdict {
+            VerdictKind::NotYet => (Money::Possible, Next::Wait),
+            VerdictKind::Dead | VerdictKind::Cancelled => (Money::None, Next::SafeToResign),
+            VerdictKind::Paid => (Money::Proven, Next::LookupReceipt),
+            VerdictKind::PaidWrongTerms => (Money::Proven, Next::AskHuman),
+            VerdictKind::UsedOrCancelled | VerdictKind::Unreadable => (Money::Possible, Next::ReadChain),
+        };
+        let reasons = reasons.iter().map(|reason| (*reason).to_owned()).collect();
+        Verdict {
+            verdict,
+            money,
+            next,
+            decidable_at: None,
+            transaction: None,
+            index: None,
+            reasons,
+        }
+    }
+
+    fn by(mut self, log: &Log) -> Verdict {
+        self.transaction = Some(hex::encode(log.transaction));
+        self
+    }
+
+    /// `{verdict, money, next, decidableAt?, transaction?, index?, reasons}`.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("verdict", Json::text(self.verdict.as_str())),
+            ("money", Json::text(self.money.as_str())),
+            ("next", Json::text(self.next.as_str())),
+        ])
+        .with_some("decidableAt", self.decidable_at.map(Json::number))
+        .with_some("transaction", self.transaction.as_deref().map(Json::text))
+        .with_some(
+            "index",
+            self.index
+                .and_then(|index| u64::try_from(index).ok())
+                .map(Json::number),
+        )
+        .with(
+            "reasons",
+            Json::Array(self.reasons.iter().map(Json::text).collect()),
+        )
+    }
+}
+
+/// Reads the evidence of one or several sources for the authorizations signed under one nonce.
+///
+/// Never fails: what can't be read is `unreadable`, with the reason. Several sources must agree on every point, the block
+/// included. Reasons on a verdict that stands: `not_final`, `safe_only`, `window_open`, `logs_missing`, `log_missing`,
+/// `log_foreign`, `receipt_missing`, `transfer_missing`, `terms_differ`, `index_ambiguous`.
+pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[Json]) -> Verdict {
+    decide(authorizations, context, evidence)
+        .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
+}
+
+fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]) -> Result<Verdict, Reason> {
+    let (first, siblings) = authorizations.split_first().ok_or("authorization_missing")?;
+    if siblings
+        .iter()
+        .any(|sibling| (sibling.from, sibling.nonce) != (first.from, first.nonce))
+    {
+        return Err("authorizations_differ");
+    }
+    let chain_id = context.network.chain_id().ok_or("network_unsupported")?;
+    let sources = evidence
+        .iter()
+        .map(|one| Source::read(one, chain_id))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (source, others) = sources.split_first().ok_or("evidence_missing")?;
+    others.iter().try_for_each(|other| source.agrees(other))?;
+
+    let found = find(source, context, first)?;
+    match (source.used, found) {
+        (false, Found::Event(..)) => Err("state_and_logs_disagree"),
+        (false, found) => unused(source, context, authorizations, &found),
+        (true, Found::Event(event, log)) => used(source, context, authorizations, event, log),
+        (true, Found::NotAsked) => Ok(Verdict::new(VerdictKind::UsedOrCancelled, &["logs_missing"])),
+        (true, Found::Nothing { foreign: false }) => {
+            Ok(Verdict::new(VerdictKind::UsedOrCancelled, &["log_missing"]))
+        }
+        (true, Found::Nothing { foreign: true }) => Ok(Verdict::new(
+            VerdictKind::UsedOrCancelled,
+            &["log_missing", "log_foreign"],
+        )),
+    }
+}
+
+/// What the logs hold about the nonce.
+enum Found<'a> {
+    NotAsked,
+    /// `foreign`: there are logs that the question did not ask for, so it may have been another question.
+    Nothing {
+        foreign: bool,
+    },
+    Event(Event, &'a Log),
+}
+
+fn find<'a>(source: &'a Source, context: &Context, of: &Authorization) -> Result<Found<'a>, Reason> {
+    let Some(logs) = &source.logs else {
+        return Ok(Found::NotAsked);
+    };
+    let mut found = logs
+        .iter()
+        .filter_map(|log| Some((logs::event(log, &context.asset, of)?, log)));
+    let Some((event, log)) = found.next() else {
+        return Ok(Found::Nothing {
+            foreign: !logs.is_empty(),
+        });
+    };
+    // A nonce is used or cancelled once.
+    if found.next().is_some() {
+        return Err("logs_conflict");
+    }
+    if log.block_number > source.block.number {
+        return Err("log_after_block");
+    }
+    if log.block_number == source.block.number && log.block_hash != source.block.hash {
+        return Err("block_hash_differs");
+    }
+    if source
+        .range
+        .is_some_and(|(from, to)| !(from..=to).contains(&log.block_number))
+    {
+        return Err("log_outside_range");
+    }
+    Ok(Found::Event(event, log))
+}
+
+fn unused(
+    source: &Source,
+    context: &Context,
+    authorizations: &[Authorization],
+    found: &Found,
+) -> Result<Verdict, Reason> {
+    let told = |receipt: &Receipt| {
+        let mut logs = receipt.logs.iter();
+        logs.any(|log| {
+            authorizations
+                .iter()
+                .any(|one| logs::event(log, &context.asset, one).is_some())
+        })
+    };
+    if source.receipt.as_ref().is_some_and(told) {
+        return Err("state_and_logs_disagree");
+    }
+    if matches!(found, Found::Nothing { foreign: true }) {
+        return Err("log_foreign");
+    }
+    let last = authorizations
+        .iter()
+        .map(|one| one.valid_before)
+        .max()
+        .ok_or("authorization_missing")?;
+    let last = last.to_u64().unwrap_or(u64::MAX);
+    let not_yet = |reason| {
+        let mut verdict = Verdict::new(VerdictKind::NotYet, &[reason]);
+        verdict.decidable_at = Some(last).filter(|at| *at < 1 << 53);
+        Ok(verdict)
+    };
+    if source.block.timestamp < last {
+        return not_yet("window_open");
+    }
+    let Some(limits) = finality(source, context) else {
+        return not_yet("not_final");
+    };
+    match (found, source.range) {
+        (Found::NotAsked, _) => Err("logs_missing"),
+        (_, Some((_, to))) if to < source.block.number => Err("logs_range_short"),
+        _ => Ok(Verdict::new(VerdictKind::Dead, limits)),
+    }
+}
+
+/// What limits a final block's word, or `None` when the block is not final.
+fn finality(source: &Source, context: &Context) -> Option<&'static [Reason]> {
+    match source.block.tag {
+        Tag::Finalized => Some(&[]),
+        Tag::Safe if context.trust_safe => Some(&["safe_only"]),
+        Tag::Safe | Tag::Latest => None,
+    }
+}
+
+fn used(
+    source: &Source,
+    context: &Context,
+    authorizations: &[Authorization],
+    event: Event,
+    log: &Log,
+) -> Result<Verdict, Reason> {
+    let Some(receipt) = &source.receipt else {
+        return Ok(Verdict::new(VerdictKind::UsedOrCancelled, &["receipt_missing"]).by(log));
+    };
+    if (receipt.transaction, receipt.block_hash, receipt.block_number)
+        != (log.transaction, log.block_hash, log.block_number)
+    {
+        return Err("receipt_mismatch");
+    }
+    if !receipt.succeeded {
+        return Err("receipt_reverted");
+    }
+    if !receipt.logs.contains(log) {
+        return Err("receipt_log_missing");
+    }
+    let limits = finality(source, context);
+    if event == Event::Cancelled {
+        return Ok(match limits {
+            Some(limits) => Verdict::new(VerdictKind::Cancelled, limits),
+            None => Verdict::new(VerdictKind::UsedOrCancelled, &["not_final"]),
+        }
+        .by(log));
+    }
+    paid(
+        authorizations,
+        context,
+        receipt,
+        log,
+        limits.unwrap_or(&["not_final"]),
+    )
+}
+
+fn paid(
+    authorizations: &[Authorization],
+    context: &Context,
+    receipt: &Receipt,
+    log: &Log,
+    limits: &[Reason],
+) -> Result<Verdict, Reason> {
+    let payer = authorizations.first().ok_or("authorization_missing")?.from;
+    let transfer = logs::transfer_after(log, receipt, &context.asset, &payer)?;
+    let wrong = |reason| Verdict::new(VerdictKind::PaidWrongTerms, &[limits, &[reason]].concat()).by(log);
+    let Some(transfer) = transfer else {
+        // The token says used, and no token moved: nothing is proven about the money.
+        return Ok(Verdict {
+            money: Money::Possible,
+            ..wrong("transfer_missing")
+        });
+    };
+    let mut signed = authorizations
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| transfer.is(&one.to, &one.value))
+        .map(|(index, _)| index);
+    let Some(index) = signed.next() else {
+        return Ok(wrong("terms_differ"));
+    };
+    if signed.next().is_some() {
+        // Later windows of the same terms: paid as signed, and the logs can't tell by which of them.
+        return Ok(Verdict::new(VerdictKind::Paid, &[limits, &["index_ambiguous"]].concat()).by(log));
+    }
+    Ok(Verdict {
+        index: Some(index),
+        ..Verdict::new(VerdictKind::Paid, limits).by(log)
+    })
+}
