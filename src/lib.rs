@@ -32,6 +32,18 @@ pub mod secp256k1;
 
 pub mod eip3009;
 
+pub mod x402;
+
+pub mod fingerprint;
+
+pub mod quote;
+
+pub mod intent;
+
+pub mod outcome;
+
+pub mod policy;
+
 pub mod journal;
 
 pub mod evidence;

@@ -1,0 +1,280 @@
+//! What the payer allows: which rail, which recipients, how much. No, yes, or ask.
+//!
+//! Amounts are summed per (network, asset) and never across. What is signed and not resolved counts as spent.
+
+mod recipient;
+
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::error::{Code, Error};
+use crate::json::Json;
+use crate::network::{Network, KNOWN_TOKENS};
+use crate::x402::payment_required::{Offer, PaymentRequired, Terms};
+
+/// Longest window of an authorization when the policy names none, in seconds.
+pub const DEFAULT_WINDOW: u64 = 600;
+/// Signatures for one intent when the policy names no number.
+pub const DEFAULT_ATTEMPTS: u64 = 3;
+
+const MEMBERS: [&str; 8] = [
+    "maxWindow",
+    "perCall",
+    "perIntentTree",
+    "perWallet",
+    "attempts",
+    "assets",
+    "recipients",
+    "approve",
+];
+
+/// The payer's rules. Without a cap for one call and without an approval nothing is paid.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Policy {
+    max_window: Option<u64>,
+    per_call: Option<Amount>,
+    per_intent_tree: Option<Amount>,
+    per_wallet: Vec<WalletCap>,
+    attempts: Option<u64>,
+    assets: Option<Vec<(Network, Address)>>,
+    recipients: Option<Vec<String>>,
+    approve: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct WalletCap {
+    amount: Amount,
+    window: u64,
+}
+
+/// One payment of the wallet, as the journal holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Spent {
+    /// Network of the payment.
+    pub network: Network,
+    /// Token of the payment.
+    pub asset: Address,
+    /// Its amount.
+    pub amount: Amount,
+    /// When it was signed, or settled.
+    pub at: u64,
+    /// Whether its end is known.
+    pub state: SpentState,
+}
+
+/// Whether the end of a payment is known. One proven dead is not in the list at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpentState {
+    /// Signed, its end unknown: counts at any age.
+    Reserved,
+    /// Settled: counts within the window of a cap.
+    Settled,
+}
+
+/// The policy's answer when it is not a refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// Within every cap.
+    Allow,
+    /// A person is to be asked.
+    Ask {
+        /// Why: `no_cap`, `over_cap`, `over_tree_cap` or `over_wallet_cap`.
+        reason: String,
+    },
+}
+
+impl Decision {
+    /// `{decision: "allow"}` or `{decision: "ask", reason}`.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Decision::Allow => Json::object([("decision", Json::text("allow"))]),
+            Decision::Ask { reason } => Json::object([
+                ("decision", Json::text("ask")),
+                ("reason", Json::text(reason.as_str())),
+            ]),
+        }
+    }
+}
+
+impl Spent {
+    /// `{network, asset, amount, at, state}`. Errors: `missing_field`, those of the values, `policy_invalid` (state).
+    pub fn from_json(json: &Json) -> Result<Self, Error> {
+        Ok(Spent {
+            network: json.read("network", Network::from_json)?,
+            asset: json.read("asset", Address::from_json)?,
+            amount: json.read("amount", Amount::from_json)?,
+            at: json.read("at", Json::as_u64)?,
+            state: json.read("state", |state| match state.as_str()? {
+                "reserved" => Ok(SpentState::Reserved),
+                "settled" => Ok(SpentState::Settled),
+                _ => Err(Error::new(Code::PolicyInvalid, "")),
+            })?,
+        })
+    }
+}
+
+impl Policy {
+    /// The policy from JSON. A member that is not known is refused: a misspelt cap must not be no cap. Errors:
+    /// `policy_invalid` (unknown member, zero where a positive number is meant), those of the values.
+    pub fn from_json(json: &Json) -> Result<Self, Error> {
+        let positive = |value: &Json| match value.as_u64()? {
+            0 => Err(Error::new(Code::PolicyInvalid, "")),
+            number => Ok(number),
+        };
+        if json
+            .as_object()?
+            .iter()
+            .any(|(name, _)| !MEMBERS.contains(&name.as_str()))
+        {
+            return Err(Error::new(Code::PolicyInvalid, ""));
+        }
+        let rail = |entry: &Json| {
+            Ok((
+                entry.read("network", Network::from_json)?,
+                entry.read("asset", Address::from_json)?,
+            ))
+        };
+        let cap = |entry: &Json| {
+            Ok(WalletCap {
+                amount: entry.read("amount", Amount::from_json)?,
+                window: entry.read("window", positive)?,
+            })
+        };
+        Ok(Policy {
+            max_window: json.read_opt("maxWindow", positive)?,
+            per_call: json.read_opt("perCall", Amount::from_json)?,
+            per_intent_tree: json.read_opt("perIntentTree", Amount::from_json)?,
+            per_wallet: json
+                .read_opt("perWallet", |caps| caps.as_list(cap))?
+                .unwrap_or_default(),
+            attempts: json.read_opt("attempts", positive)?,
+            assets: json.read_opt("assets", |assets| assets.as_list(rail))?,
+            recipients: json.read_opt("recipients", |list| list.as_list(recipient::read))?,
+            approve: json.read_opt("approve", Json::as_bool)?.unwrap_or(false),
+        })
+    }
+
+    /// Longest window of an authorization, in seconds.
+    pub fn max_window(&self) -> u64 {
+        self.max_window.unwrap_or(DEFAULT_WINDOW)
+    }
+
+    /// Signatures allowed for one intent.
+    pub fn attempts(&self) -> u64 {
+        self.attempts.unwrap_or(DEFAULT_ATTEMPTS)
+    }
+
+    /// Chooses the offer to pay: the first rail of the policy's list (of the known tokens, when it has none) that is
+    /// offered, whatever the seller's order; never a rail that is not on the list. A rail pinned by an earlier attempt
+    /// leaves no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
+    /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
+    /// `recipient_forbidden`.
+    pub fn choose(
+        &self,
+        required: &PaymentRequired,
+        payer: &Address,
+        pinned: Option<(&Network, &Address)>,
+    ) -> Result<(usize, Terms), Error> {
+        let rails = self.rails();
+        let open = rails
+            .iter()
+            .filter(|(network, asset)| pinned.is_none_or(|rail| rail == (network, asset)));
+        for rail in open {
+            if let Some((index, terms)) = first_on(rail, &required.offers) {
+                let terms = terms.map_err(|error| error.within(&format!("accepts[{index}]")))?;
+                recipient::check(&terms, payer, self.recipients.as_deref())
+                    .map_err(|error| error.within(&format!("accepts[{index}]")))?;
+                return Ok((index, terms));
+            }
+        }
+        let other_token = |offer: &Offer| {
+            offer.requirements.get("scheme") == Some(&Json::text("exact"))
+                && offer.rail().is_some_and(|rail| {
+                    rails.iter().any(|(network, _)| *network == rail.0) && !rails.contains(&rail)
+                })
+        };
+        let code = match pinned {
+            Some(_) => Code::RailChanged,
+            None if required.offers.iter().any(other_token) => Code::UnknownAsset,
+            None => Code::NoSupportedOption,
+        };
+        Err(Error::new(code, "accepts"))
+    }
+
+    /// Decides whether these terms may be signed now, given what the wallet spent. An amount of zero is within any cap.
+    /// Errors: `policy_missing` (neither `perCall` nor `approve`), `over_cap` and `over_wallet_cap` (no `approve` to
+    /// ask).
+    pub fn decide(&self, terms: &Terms, spent: &[Spent], now: u64) -> Result<Decision, Error> {
+        match self.per_call {
+            None if !self.approve => return Err(Error::new(Code::PolicyMissing, "policy.perCall")),
+            None => return self.ask("no_cap", Code::OverCap, "policy.perCall"),
+            Some(cap) if terms.amount > cap => return self.ask("over_cap", Code::OverCap, "policy.perCall"),
+            Some(_) => {}
+        }
+        for (index, cap) in self.per_wallet.iter().enumerate() {
+            let counts = |entry: &&Spent| match entry.state {
+                SpentState::Reserved => true,
+                SpentState::Settled => entry.at.saturating_add(cap.window) > now,
+            };
+            if passes(cap.amount, terms, spent.iter().filter(counts)) {
+                return self.ask(
+                    "over_wallet_cap",
+                    Code::OverWalletCap,
+                    &format!("policy.perWallet[{index}]"),
+                );
+            }
+        }
+        Ok(Decision::Allow)
+    }
+
+    /// Decides on the cap of an intent and its descendants, given everything that tree spent at any time. Error:
+    /// `over_cap` (no `approve` to ask).
+    pub fn decide_tree(&self, terms: &Terms, tree: &[Spent]) -> Result<Decision, Error> {
+        match self.per_intent_tree {
+            Some(cap) if passes(cap, terms, tree.iter()) => {
+                self.ask("over_tree_cap", Code::OverCap, "policy.perIntentTree")
+            }
+            _ => Ok(Decision::Allow),
+        }
+    }
+
+    fn ask(&self, reason: &str, code: Code, field: &str) -> Result<Decision, Error> {
+        match self.approve {
+            true => Ok(Decision::Ask {
+                reason: reason.to_owned(),
+            }),
+            false => Err(Error::new(code, field)),
+        }
+    }
+
+    fn rails(&self) -> Vec<(Network, Address)> {
+        let pinned = || {
+            let read = |network: &str, asset: &str| {
+                Some((Network::parse(network).ok()?, Address::parse(asset).ok()?))
+            };
+            KNOWN_TOKENS
+                .iter()
+                .filter_map(|token| read(token.network, token.asset))
+                .collect()
+        };
+        self.assets.clone().unwrap_or_else(pinned)
+    }
+}
+
+/// The first offer on a rail that is of a supported kind, and its terms. One of the right kind whose terms are wrong ends
+/// the search: a seller must not steer the choice by breaking its first entry.
+fn first_on(rail: &(Network, Address), offers: &[Offer]) -> Option<(usize, Result<Terms, Error>)> {
+    offers
+        .iter()
+        .enumerate()
+        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail))
+        .map(|(index, offer)| (index, offer.terms()))
+        .find(|(_, terms)| !matches!(terms, Err(error) if error.code == Code::NoSupportedOption))
+}
+
+/// Whether these terms and what was spent on the same rail pass the cap. A sum that overflows does.
+fn passes<'a>(cap: Amount, terms: &Terms, spent: impl Iterator<Item = &'a Spent>) -> bool {
+    spent
+        .filter(|entry| entry.network == terms.network && entry.asset == terms.asset)
+        .try_fold(terms.amount, |sum, entry| sum.checked_add(entry.amount))
+        .is_none_or(|sum| sum > cap)
+}

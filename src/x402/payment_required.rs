@@ -1,0 +1,252 @@
+//! The price: the answer 402 with what the seller accepts.
+
+use super::{decode_header, shape, version, MAX_BODY};
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::eip712::Domain;
+use crate::error::{Code, Error};
+use crate::json::{self, Json};
+use crate::network::{known_token, Network};
+
+/// A price as read, offers in the seller's order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PaymentRequired {
+    /// 1 or 2.
+    pub version: u8,
+    /// The URL that the seller says is priced. A claim: it is not compared with the request.
+    pub resource_url: Option<String>,
+    /// `resource` of version 2, verbatim.
+    pub resource: Option<Json>,
+    /// What the seller accepts; at least one.
+    pub offers: Vec<Offer>,
+    /// `extensions` of version 2, verbatim.
+    pub extensions: Option<Json>,
+    /// The seller's error text.
+    pub error: Option<String>,
+}
+
+/// One entry of `accepts`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Offer {
+    /// The entry verbatim; one of version 1 has `network` as CAIP-2, and `amount` beside `maxAmountRequired`.
+    pub requirements: Json,
+}
+
+/// What an offer of scheme `exact` by EIP-3009 demands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// An `eip155` network.
+    pub network: Network,
+    /// The token contract.
+    pub asset: Address,
+    /// The recipient.
+    pub pay_to: Address,
+    /// Atomic units of the asset.
+    pub amount: Amount,
+    /// Seconds the seller wants the authorization to be good for; the policy's window still bounds it.
+    pub max_timeout: u64,
+    /// The token's EIP-712 domain.
+    pub domain: Domain,
+}
+
+/// Reads the price from the header, or from the body when there is no header. The header is canonical: where both are
+/// there the body is not looked at. Fields of errors start with `header` or `body`. Errors in this order: `missing_field`
+/// (neither), `too_large`, `base64_invalid`, those of the JSON reader, `payment_required_invalid` (shape),
+/// `unsupported_version`, then for each offer `network_invalid`, `amount_must_be_string`, `amount_invalid`,
+/// `timeout_invalid` and, for scheme `exact` on an `eip155` network, `address_invalid` and `address_checksum`.
+pub fn parse(header: Option<&str>, body: Option<&str>) -> Result<PaymentRequired, Error> {
+    match (header.filter(|value| !value.trim().is_empty()), body) {
+        (Some(header), _) => decode_header(header)
+            .and_then(|json| PaymentRequired::from_json(&json))
+            .map_err(|error| error.within("header")),
+        (None, Some(body)) => parse_body(body)
+            .and_then(|json| PaymentRequired::from_json(&json))
+            .map_err(|error| error.within("body")),
+        (None, None) => Err(Error::new(Code::MissingField, "header")),
+    }
+}
+
+fn parse_body(body: &str) -> Result<Json, Error> {
+    if body.len() > MAX_BODY {
+        return Err(Error::new(Code::TooLarge, ""));
+    }
+    json::parse(body)
+}
+
+impl PaymentRequired {
+    /// The price from its JSON value, either version. Errors: those of [`parse`] after decoding.
+    pub fn from_json(json: &Json) -> Result<Self, Error> {
+        PaymentRequired::read(json).map_err(shape(Code::PaymentRequiredInvalid))
+    }
+
+    fn read(json: &Json) -> Result<Self, Error> {
+        json.as_object()?;
+        let version = version(json, Code::PaymentRequiredInvalid)?;
+        let offers = json.read("accepts", |list| {
+            list.as_list(|entry| Offer::read(entry, version))
+        })?;
+        let Some(first) = offers.first() else {
+            return Err(Error::new(Code::PaymentRequiredInvalid, "accepts"));
+        };
+        let object = |value: &Json| value.as_object().map(|_| value.clone());
+        let resource = if version == 2 {
+            json.read_opt("resource", object)?
+        } else {
+            None
+        };
+        let resource_url = match &resource {
+            Some(resource) => Some(
+                resource
+                    .read("url", Json::as_string)
+                    .map_err(|e| e.within("resource"))?,
+            ),
+            None => first
+                .requirements
+                .read_opt("resource", Json::as_string)
+                .unwrap_or_default(),
+        };
+        Ok(PaymentRequired {
+            version,
+            resource_url,
+            resource,
+            extensions: if version == 2 {
+                json.read_opt("extensions", object)?
+            } else {
+                None
+            },
+            error: json.read_opt("error", Json::as_string)?,
+            offers,
+        })
+    }
+
+    /// `{x402Version, error?, resource?, accepts, extensions?}`.
+    pub fn to_json(&self) -> Json {
+        let accepts = self
+            .offers
+            .iter()
+            .map(|offer| offer.requirements.clone())
+            .collect();
+        Json::object([("x402Version", Json::number(self.version.into()))])
+            .with_some("error", self.error.as_deref().map(Json::text))
+            .with_some("resource", self.resource.clone())
+            .with("accepts", Json::Array(accepts))
+            .with_some("extensions", self.extensions.clone())
+    }
+}
+
+impl Offer {
+    fn read(entry: &Json, version: u8) -> Result<Self, Error> {
+        let scheme = entry.read("scheme", Json::as_str)?;
+        let mut requirements = entry.clone();
+        let network = if version == 1 {
+            entry.read("network", v1_network)?
+        } else {
+            entry.read("network", Network::from_json)?
+        };
+        if version == 1 {
+            requirements.set("network", network.to_json());
+            let amount = entry.read("maxAmountRequired", Amount::from_json)?;
+            if entry
+                .read_opt("amount", Amount::from_json)?
+                .is_some_and(|other| other != amount)
+            {
+                return Err(Error::new(Code::PaymentRequiredInvalid, "amount"));
+            }
+            requirements.set("amount", amount.to_json());
+        } else {
+            entry.read("amount", Amount::from_json)?;
+        }
+        timeout(entry)?;
+        for name in ["asset", "payTo"] {
+            entry.read(name, Json::as_str)?;
+            if scheme == "exact" && network.chain_id().is_some() {
+                entry.read(name, Address::from_json)?;
+            }
+        }
+        entry.read_opt("extra", Json::as_object)?;
+        Ok(Offer { requirements })
+    }
+
+    /// Network and asset, when the offer is on an `eip155` network. The scheme is not looked at.
+    pub fn rail(&self) -> Option<(Network, Address)> {
+        let network = self.requirements.read("network", Network::from_json).ok()?;
+        let asset = self.requirements.read("asset", Address::from_json).ok()?;
+        network.chain_id().map(|_| (network, asset))
+    }
+
+    /// The terms, when the offer is one that is paid here: scheme `exact`, an `eip155` network, EIP-3009, plain
+    /// authorization flow. Errors in this order: `no_supported_payment_option`, those of the typed members,
+    /// `timeout_invalid`, `payment_required_invalid` (no domain in `extra` and no known token),
+    /// `domain_mismatch_known_asset`.
+    pub fn terms(&self) -> Result<Terms, Error> {
+        self.read_terms().map_err(shape(Code::PaymentRequiredInvalid))
+    }
+
+    fn read_terms(&self) -> Result<Terms, Error> {
+        let entry = &self.requirements;
+        let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
+        if entry.read("scheme", Json::as_str)? != "exact" {
+            return Err(unsupported("scheme"));
+        }
+        let network = entry.read("network", Network::from_json)?;
+        let chain_id = network.chain_id().ok_or_else(|| unsupported("network"))?;
+        for (name, supported) in [
+            ("assetTransferMethod", "eip3009"),
+            ("paymentFlow", "authorization"),
+        ] {
+            let value = entry.get("extra").and_then(|extra| extra.get(name));
+            if value.is_some_and(|value| *value != Json::text(supported)) {
+                return Err(unsupported(&format!("extra.{name}")));
+            }
+        }
+        let asset = entry.read("asset", Address::from_json)?;
+        let pay_to = entry.read("payTo", Address::from_json)?;
+        let amount = entry.read("amount", Amount::from_json)?;
+        let max_timeout = timeout(entry)?;
+        let domain = domain(entry, &network, chain_id, asset)?;
+        Ok(Terms {
+            network,
+            asset,
+            pay_to,
+            amount,
+            max_timeout,
+            domain,
+        })
+    }
+}
+
+/// The domain the offer names, which must be the token's own where that is known; a known token needs no naming.
+fn domain(entry: &Json, network: &Network, chain_id: u64, asset: Address) -> Result<Domain, Error> {
+    let known = known_token(network, &asset);
+    let part = |name: &str, pinned: Option<&str>| -> Result<String, Error> {
+        let field = format!("extra.{name}");
+        let value = match entry.get("extra").and_then(|extra| extra.get(name)) {
+            Some(value) => Some(value.as_str().map_err(|error| error.within(&field))?),
+            None => None,
+        };
+        match (value, pinned) {
+            (Some(value), Some(pinned)) if value != pinned => Err(Error::new(Code::DomainMismatch, field)),
+            (Some(value), _) | (None, Some(value)) => Ok(value.to_owned()),
+            (None, None) => Err(Error::new(Code::MissingField, field)),
+        }
+    };
+    Ok(Domain {
+        name: part("name", known.map(|token| token.name))?,
+        version: part("version", known.map(|token| token.version))?,
+        chain_id,
+        verifying_contract: asset,
+    })
+}
+
+/// A version 1 network is a name; CAIP-2 text is read as well, since a price that was read once carries it.
+fn v1_network(json: &Json) -> Result<Network, Error> {
+    let name = json.as_str()?;
+    Network::from_v1_name(name).or_else(|_| Network::parse(name))
+}
+
+fn timeout(entry: &Json) -> Result<u64, Error> {
+    match entry.get("maxTimeoutSeconds").map(Json::as_u64) {
+        Some(Ok(seconds)) if seconds > 0 => Ok(seconds),
+        _ => Err(Error::new(Code::TimeoutInvalid, "maxTimeoutSeconds")),
+    }
+}
