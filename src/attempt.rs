@@ -26,8 +26,14 @@ pub enum State {
 }
 
 impl State {
-    const ALL: [State; 6] =
-        [State::Planned, State::Sent, State::Paid, State::Dead, State::Cancelled, State::WrongTerms];
+    const ALL: [State; 6] = [
+        State::Planned,
+        State::Sent,
+        State::Paid,
+        State::Dead,
+        State::Cancelled,
+        State::WrongTerms,
+    ];
 
     /// The text in the journal.
     pub const fn as_str(self) -> &'static str {
@@ -123,11 +129,17 @@ pub struct Header {
 impl Header {
     /// `{name, value}`.
     pub fn to_json(&self) -> Json {
-        Json::object([("name", Json::text(self.name.as_str())), ("value", Json::text(self.value.as_str()))])
+        Json::object([
+            ("name", Json::text(self.name.as_str())),
+            ("value", Json::text(self.value.as_str())),
+        ])
     }
 
     fn from_json(json: &Json) -> Result<Self, Error> {
-        Ok(Header { name: json.read("name", Json::as_string)?, value: json.read("value", Json::as_string)? })
+        Ok(Header {
+            name: json.read("name", Json::as_string)?,
+            value: json.read("value", Json::as_string)?,
+        })
     }
 }
 
@@ -187,6 +199,17 @@ impl Attempt {
         self.authorization.valid_before.to_u64().unwrap_or(u64::MAX)
     }
 
+    /// The transaction that settled it: read from the chain, else as the seller named it.
+    pub fn settled_in(&self) -> Option<String> {
+        let named = || {
+            self.observations
+                .iter()
+                .rev()
+                .find_map(|seen| seen.transaction.clone())
+        };
+        self.transaction.clone().or_else(named)
+    }
+
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         let list = |items: Vec<Json>| (!items.is_empty()).then_some(Json::Array(items));
@@ -202,8 +225,14 @@ impl Attempt {
         .with_some("header", self.header.as_ref().map(Header::to_json))
         .with("plannedAt", Json::number(self.planned_at))
         .with_some("signedAt", self.signed_at.map(Json::number))
-        .with_some("sends", list(self.sends.iter().copied().map(Json::number).collect()))
-        .with_some("observations", list(self.observations.iter().map(Observation::to_json).collect()))
+        .with_some(
+            "sends",
+            list(self.sends.iter().copied().map(Json::number).collect()),
+        )
+        .with_some(
+            "observations",
+            list(self.observations.iter().map(Observation::to_json).collect()),
+        )
         .with_some("settlement", self.settlement.clone().map(Json::String))
         .with("state", Json::text(self.state.as_str()))
         .with_some("transaction", self.transaction.clone().map(Json::String))
@@ -224,7 +253,9 @@ impl Attempt {
             header: json.read_opt("header", Header::from_json)?,
             planned_at: json.read("plannedAt", Json::as_u64)?,
             signed_at: json.read_opt("signedAt", Json::as_u64)?,
-            sends: json.read_opt("sends", |sends| sends.as_list(Json::as_u64))?.unwrap_or_default(),
+            sends: json
+                .read_opt("sends", |sends| sends.as_list(Json::as_u64))?
+                .unwrap_or_default(),
             observations: json
                 .read_opt("observations", |seen| seen.as_list(Observation::from_json))?
                 .unwrap_or_default(),
@@ -232,7 +263,9 @@ impl Attempt {
             state: json.read("state", State::from_json)?,
             transaction: json.read_opt("transaction", Json::as_string)?,
             verdict: json.get("verdict").cloned(),
-            evidence: json.read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?.unwrap_or_default(),
+            evidence: json
+                .read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?
+                .unwrap_or_default(),
         })
     }
 }

@@ -34,6 +34,25 @@ pub enum Next {
 }
 
 impl Next {
+    /// Reads the text used on every boundary.
+    pub fn parse(text: &str) -> Option<Next> {
+        [
+            Next::FixInput,
+            Next::Requote,
+            Next::ResendSame,
+            Next::Wait,
+            Next::ReadChain,
+            Next::ReadOrder,
+            Next::LookupReceipt,
+            Next::Claim,
+            Next::SafeToResign,
+            Next::AskHuman,
+            Next::Stop,
+        ]
+        .into_iter()
+        .find(|known| known.as_str() == text)
+    }
+
     /// The text used on every boundary.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,6 +85,13 @@ pub enum Money {
 }
 
 impl Money {
+    /// Reads the text used on every boundary.
+    pub fn parse(text: &str) -> Option<Money> {
+        [Money::None, Money::Possible, Money::Proven, Money::ProvenTwice]
+            .into_iter()
+            .find(|known| known.as_str() == text)
+    }
+
     /// The text used on every boundary.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -170,7 +196,9 @@ registry! {
     SignerFailed "signer_failed" ResendSame None "The signer did not return a signature; nothing was sent.";
     ExpiredBeforeSend "expired_before_send" ResendSame None "The signer took longer than the authorization's window; nothing was sent.";
     InFlight "intent_in_flight" Wait Possible "Another worker holds this intent.";
-    CrossOriginRedirect "cross_origin_redirect" Stop None "The request was redirected to another origin, where no payment is sent.";
+    Redirected "redirected" FixInput None "The price came from another URL than the one asked; no payment is sent there. Call that URL itself.";
+    Aborted "aborted" Stop None "The caller gave up before anything was sent.";
+    AnswerNotStored "answer_not_stored" LookupReceipt Proven "Delivered before; the answer was too large to keep, only its digest is.";
     RequestBodyUnsupported "request_body_unsupported" FixInput None "The request body can't be read twice.";
     StateInvalid "state_invalid" FixInput None "The client state or event is not well formed or does not fit.";
     // outcomes that end a call

@@ -42,10 +42,14 @@ pub mod intent;
 
 pub mod outcome;
 
+pub mod attempt;
+
 pub mod policy;
 
 pub mod journal;
 
 pub mod evidence;
+
+pub mod client;
 
 pub mod wasm;

@@ -70,6 +70,16 @@ pub enum SpentState {
     Settled,
 }
 
+impl SpentState {
+    /// The text in the journal.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            SpentState::Reserved => "reserved",
+            SpentState::Settled => "settled",
+        }
+    }
+}
+
 /// The policy's answer when it is not a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {

@@ -23,7 +23,13 @@ pub struct Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let (next, money) = (error.code.next(), error.code.money());
-        Failure { code: error.code, field: error.field, next, money, retry_after: None }
+        Failure {
+            code: error.code,
+            field: error.field,
+            next,
+            money,
+            retry_after: None,
+        }
     }
 }
 
@@ -109,9 +115,10 @@ impl Effect {
     pub fn to_json(&self) -> Json {
         let plain = |kind: &str| Json::object([("type", Json::text(kind))]);
         match self {
-            Effect::Load(keys) => {
-                plain("load").with("keys", Json::Array(keys.iter().map(|key| Json::text(key.as_str())).collect()))
-            }
+            Effect::Load(keys) => plain("load").with(
+                "keys",
+                Json::Array(keys.iter().map(|key| Json::text(key.as_str())).collect()),
+            ),
             Effect::Persist(writes) => {
                 let write = |write: &Write| {
                     Json::object([
@@ -209,7 +216,12 @@ impl Event {
                 text: json.read("text", Json::as_string)?,
             })
         };
-        let rev = |json: &Json| Ok((json.read("key", Json::as_string)?, json.read("rev", Json::as_u64)?));
+        let rev = |json: &Json| {
+            Ok((
+                json.read("key", Json::as_string)?,
+                json.read("rev", Json::as_u64)?,
+            ))
+        };
         Ok(match json.read("type", Json::as_str)? {
             "loaded" => Event::Loaded(json.read("records", |list| list.as_list(record))?),
             "persisted" => Event::Persisted(json.read("revs", |list| list.as_list(rev))?),
@@ -225,7 +237,9 @@ impl Event {
             },
             "signed" => Event::Signed(json.read("signature", Json::as_string)?),
             "sign_failed" => Event::SignFailed,
-            "evidence" => Event::Evidence(json.read("evidence", |list| list.as_list(|item| Ok(item.clone())))?),
+            "evidence" => {
+                Event::Evidence(json.read("evidence", |list| list.as_list(|item| Ok(item.clone())))?)
+            }
             "approved" => Event::Approved(json.read("yes", Json::as_bool)?),
             "waited" => Event::Waited,
             "body" => Event::Body(Box::new(Body {

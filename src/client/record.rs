@@ -2,14 +2,13 @@
 //! wallet's spending (`wallet/<payer>`).
 
 use crate::address::Address;
-use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::{self, Json};
 use crate::network::Network;
-use crate::policy::Spent;
+use crate::policy::{Spent, SpentState};
 use crate::time::Seconds;
 
 /// Where an intent stands.
@@ -38,10 +37,15 @@ impl Status {
 
     fn from_json(json: &Json) -> Result<Status, Error> {
         let text = json.as_str()?;
-        [Status::Open, Status::Delivered, Status::PaidNotDelivered, Status::Released]
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| Error::new(Code::StateInvalid, ""))
+        [
+            Status::Open,
+            Status::Delivered,
+            Status::PaidNotDelivered,
+            Status::Released,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
+        .ok_or_else(|| Error::new(Code::StateInvalid, ""))
     }
 }
 
@@ -169,7 +173,8 @@ impl Intent {
 
     /// Signed attempts of the current generation: all compete for one slot of the token.
     pub fn siblings(&self) -> Vec<&Attempt> {
-        let signed = |attempt: &&Attempt| attempt.generation == self.generation && attempt.signature.is_some();
+        let signed =
+            |attempt: &&Attempt| attempt.generation == self.generation && attempt.signature.is_some();
         self.attempts.iter().filter(signed).collect()
     }
 
@@ -191,7 +196,10 @@ impl Intent {
 
     /// As the journal holds it.
     pub fn to_json(&self) -> Result<Json, Error> {
-        let request = self.request.to_json().with("fingerprint", Json::text(hex::encode(self.request.fingerprint()?)));
+        let request = self.request.to_json().with(
+            "fingerprint",
+            Json::text(hex::encode(self.request.fingerprint()?)),
+        );
         Ok(Json::object([
             ("v", Json::number(1)),
             ("kind", Json::text("intent")),
@@ -211,8 +219,14 @@ impl Intent {
         .with_some("rail", self.rail.as_ref().map(Rail::to_json))
         .with("generation", Json::number(self.generation))
         .with("keyed", Json::Bool(self.keyed))
-        .with("quotes", Json::Array(self.quotes.iter().map(Quote::to_json).collect()))
-        .with("attempts", Json::Array(self.attempts.iter().map(Attempt::to_json).collect()))
+        .with(
+            "quotes",
+            Json::Array(self.quotes.iter().map(Quote::to_json).collect()),
+        )
+        .with(
+            "attempts",
+            Json::Array(self.attempts.iter().map(Attempt::to_json).collect()),
+        )
         .with_some("delivery", self.delivery.clone())
         .with_some("claim", self.claim.clone()))
     }
@@ -283,7 +297,9 @@ impl Series {
     /// Reads [`Series::to_json`]. Errors: `unsupported_version`, `state_invalid`.
     pub fn from_json(json: &Json) -> Result<Series, Error> {
         version(json, "series")?;
-        Ok(Series { occurrence: json.read("occurrence", Json::as_u64)? })
+        Ok(Series {
+            occurrence: json.read("occurrence", Json::as_u64)?,
+        })
     }
 }
 
@@ -294,6 +310,28 @@ pub struct Reservation {
     pub attempt_id: String,
     /// The amount, in the terms of [`Spent`].
     pub spent: Spent,
+}
+
+impl Reservation {
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("attemptId", Json::text(self.attempt_id.as_str())),
+            ("network", self.spent.network.to_json()),
+            ("asset", self.spent.asset.to_json()),
+            ("amount", self.spent.amount.to_json()),
+            ("at", Json::number(self.spent.at)),
+            ("state", Json::text(self.spent.state.as_str())),
+        ])
+    }
+
+    /// Reads [`Reservation::to_json`]. Errors: those of the fields.
+    pub fn from_json(json: &Json) -> Result<Reservation, Error> {
+        Ok(Reservation {
+            attempt_id: json.read("attemptId", Json::as_string)?,
+            spent: Spent::from_json(json)?,
+        })
+    }
 }
 
 /// What a change does to a wallet's record. Applied to whatever the record holds by then.
@@ -327,13 +365,20 @@ impl Wallet {
     pub fn apply(&mut self, change: &WalletChange, now: Seconds) {
         match change {
             WalletChange::Reserve(reservation) => {
-                self.entries.retain(|entry| entry.attempt_id != reservation.attempt_id);
-                self.entries.retain(|entry| entry.spent.reserved || entry.spent.at + SPENT_KEPT > now);
+                self.entries
+                    .retain(|entry| entry.attempt_id != reservation.attempt_id);
+                self.entries.retain(|entry| {
+                    entry.spent.state == SpentState::Reserved || entry.spent.at + SPENT_KEPT > now
+                });
                 self.entries.push(reservation.clone());
             }
             WalletChange::Spend(attempt_id) => {
-                for entry in self.entries.iter_mut().filter(|entry| entry.attempt_id == *attempt_id) {
-                    entry.spent.reserved = false;
+                for entry in self
+                    .entries
+                    .iter_mut()
+                    .filter(|entry| entry.attempt_id == *attempt_id)
+                {
+                    entry.spent.state = SpentState::Settled;
                 }
             }
             WalletChange::Release(attempt_id) => {
@@ -349,39 +394,22 @@ impl Wallet {
 
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
-        let entry = |entry: &Reservation| {
-            Json::object([
-                ("attemptId", Json::text(entry.attempt_id.as_str())),
-                ("network", entry.spent.network.to_json()),
-                ("asset", entry.spent.asset.to_json()),
-                ("amount", entry.spent.amount.to_json()),
-                ("at", Json::number(entry.spent.at)),
-                ("reserved", Json::Bool(entry.spent.reserved)),
-            ])
-        };
         Json::object([
             ("v", Json::number(1)),
             ("kind", Json::text("wallet")),
-            ("entries", Json::Array(self.entries.iter().map(entry).collect())),
+            (
+                "entries",
+                Json::Array(self.entries.iter().map(Reservation::to_json).collect()),
+            ),
         ])
     }
 
     /// Reads [`Wallet::to_json`]. Errors: `unsupported_version`, `state_invalid`, those of the fields.
     pub fn from_json(json: &Json) -> Result<Wallet, Error> {
         version(json, "wallet")?;
-        let entry = |entry: &Json| {
-            Ok(Reservation {
-                attempt_id: entry.read("attemptId", Json::as_string)?,
-                spent: Spent {
-                    network: entry.read("network", Network::from_json)?,
-                    asset: entry.read("asset", Address::from_json)?,
-                    amount: entry.read("amount", Amount::from_json)?,
-                    at: entry.read("at", Json::as_u64)?,
-                    reserved: entry.read("reserved", Json::as_bool)?,
-                },
-            })
-        };
-        Ok(Wallet { entries: json.read("entries", |entries| entries.as_list(entry))? })
+        Ok(Wallet {
+            entries: json.read("entries", |entries| entries.as_list(Reservation::from_json))?,
+        })
     }
 }
 

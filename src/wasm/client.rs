@@ -1,12 +1,116 @@
-//! Calls of this area.
+//! Calls about the journal and the paying machine.
 
 use super::Input;
+use crate::client::record::{self, Intent};
+use crate::client::{self, Config, Context, Event, Start, State, Step};
 use crate::error::Error;
+use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
+use crate::{base64, digest, hex};
 
 /// Answers the call when its name belongs here.
-pub(super) fn call(name: &str, _input: &Input) -> Option<Result<Json, Error>> {
-    match name {
-        _ => None,
-    }
+pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
+    Some(match name {
+        "journalOpen" => input
+            .bytes("bytes")
+            .and_then(|bytes| Ok(opened_json(&journal::open(bytes)?))),
+        "journalAppend" => journal_append(input),
+        "clientConfig" => input.json.read("config", Config::from_json).map(|config| {
+            Json::object([
+                ("payer", config.payer.to_json()),
+                ("maxWindow", Json::number(config.policy.max_window())),
+            ])
+        }),
+        "clientStart" => client_start(input),
+        "clientStep" => client_step(input),
+        "intentIsSettled" => input.json.read("record", |text| {
+            record::from_text(text.as_str()?, Intent::from_json).map(|intent| Json::Bool(intent.is_settled()))
+        }),
+        "requestIdentity" => request_identity(input),
+        _ => return None,
+    })
+}
+
+fn entry_json(entry: &Entry) -> Json {
+    let (name, value) = match &entry.value {
+        Value::Text(text) => ("text", text.clone()),
+        Value::Bytes(bytes) => ("base64", base64::encode(bytes)),
+    };
+    Json::object([
+        ("key", Json::text(entry.key.as_str())),
+        ("rev", Json::number(entry.rev)),
+        (name, Json::text(value)),
+    ])
+}
+
+fn opened_json(opened: &journal::Opened) -> Json {
+    let torn = (opened.torn > 0).then(|| {
+        Json::object([
+            ("at", Json::number(opened.head.length)),
+            ("length", Json::number(opened.torn)),
+        ])
+    });
+    Json::object([
+        (
+            "entries",
+            Json::Array(opened.entries.iter().map(entry_json).collect()),
+        ),
+        ("head", opened.head.to_json()),
+        ("torn", torn.unwrap_or(Json::Null)),
+        ("needsNewline", Json::Bool(opened.needs_newline)),
+    ])
+}
+
+fn journal_append(input: &Input) -> Result<Json, Error> {
+    let head = input.json.read("head", Head::from_json)?;
+    let ops = input.json.read("ops", |ops| ops.as_list(Op::from_json))?;
+    let (line, head) = journal::append(&head, &ops)?;
+    Ok(Json::object([
+        ("line", Json::text(line)),
+        ("head", head.to_json()),
+    ]))
+}
+
+fn with_context<T>(input: &Input, run: impl FnOnce(Context<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let secret = input.secret.as_ref().map(|secret| secret.as_slice());
+    run(Context {
+        config: &config,
+        secret,
+        now: input.json.read("now", Json::as_u64)?,
+    })
+}
+
+fn step_json(step: &Step) -> Result<Json, Error> {
+    Ok(Json::object([
+        ("state", step.state.to_json()?),
+        (
+            "effects",
+            Json::Array(step.effects.iter().map(client::Effect::to_json).collect()),
+        ),
+    ]))
+}
+
+fn client_start(input: &Input) -> Result<Json, Error> {
+    let start = input.json.read("start", Start::from_json)?;
+    step_json(&with_context(input, |context| client::start(&start, context))?)
+}
+
+fn client_step(input: &Input) -> Result<Json, Error> {
+    let state = input.json.read("state", State::from_json)?;
+    let event = input.json.read("event", Event::from_json)?;
+    step_json(&with_context(input, |context| {
+        client::step(state, event, context)
+    })?)
+}
+
+/// The request as the journal names it, from its method, URL and body.
+fn request_identity(input: &Input) -> Result<Json, Error> {
+    let body = input.bytes.as_deref().unwrap_or_default();
+    let method = input.json.read("method", Json::as_string)?;
+    let url = input.json.read("url", Json::as_string)?;
+    let request = crate::fingerprint::Request::new(&method, &url, body)?;
+    let fingerprint = hex::encode(request.fingerprint()?);
+    debug_assert_eq!(request.body_sha256, digest::sha256(body));
+    Ok(request.to_json().with("fingerprint", Json::text(fingerprint)))
 }

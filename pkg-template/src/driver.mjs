@@ -1,0 +1,292 @@
+// Carries out what the machine asks for, one effect at a time, and reports back. It decides nothing: every branch here is
+// the shape of an effect, never a rule about money.
+
+import { call, sha256 } from "./boundary.mjs";
+import { CounterfoilError } from "./errors.mjs";
+
+const encoder = new TextEncoder();
+const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
+const decoder = new TextDecoder("utf-8", { fatal: true });
+/** Of an answer that is no success, at most this much is looked at. */
+const MAX_PROBLEM = 1 << 20;
+
+/**
+ * Runs one call of the machine to its end.
+ * @param {object} host what the payer was made of: config, secret, clock, journal, rpc, sign, fetch, approve, alert
+ * @param {object} start see `Start` in the core
+ * @param {{ url: string, method: string, headers: Headers, body?: Uint8Array, signal?: AbortSignal, rest: object }} [request]
+ * @returns {Promise<{ response?: Response, resolution?: object }>}
+ */
+export async function run(host, start, request) {
+  const turn = { host, request, answer: undefined, failure: undefined };
+  const step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
+  let { state, effects } = step("clientStart", { start });
+  for (;;) {
+    let event;
+    for (const effect of effects) {
+      if (effect.type === "alert") host.alert(effect.finding);
+      else if (effect.type === "deliver" && start.mode === "fetch") {
+        // The caller reads from here on; the machine goes on when the last byte has passed.
+        const rest = (event) => finish(turn, step, state, event);
+        return { response: handOver(turn, rest), about: about(state) };
+      } else if (effect.type in ends) return ends[effect.type](turn, effect, state);
+      else event = await carriers[effect.type](turn, effect);
+    }
+    ({ state, effects } = step("clientStep", { state, event }));
+  }
+}
+
+/** After the body: the delivery is written down. */
+async function finish(turn, step, state, event) {
+  let effects;
+  for (;;) {
+    ({ state, effects } = step("clientStep", { state, event }));
+    for (const effect of effects) {
+      if (effect.type === "alert") turn.host.alert(effect.finding);
+      else if (effect.type === "fail") throw new CounterfoilError(effect.error.code, effect.error);
+      else if (!(effect.type in carriers)) return;
+      else event = await carriers[effect.type](turn, effect);
+    }
+  }
+}
+
+/** What `describe` tells of an answer. */
+function about(state) {
+  const attempt = state.intent?.attempts.at(-1);
+  const transaction = attempt?.transaction ?? attempt?.observations?.findLast((seen) => seen.transaction)?.transaction;
+  return {
+    intentId: state.intentId,
+    attemptId: attempt?.attemptId ?? "",
+    outcome: "settled",
+    money: "proven",
+    next: "stop",
+    ...(transaction && { transaction }),
+    ...(attempt?.settlement && { receipt: attempt.settlement }),
+  };
+}
+
+const ends = {
+  pass: ({ answer, failure }) => {
+    if (failure) throw failure;
+    return { response: answer };
+  },
+  fail: (_, { error }) => {
+    throw new CounterfoilError(error.code, error);
+  },
+  replay: (_, { delivery }, state) => ({ response: stored(delivery), about: { ...about(state), outcome: "delivered" } }),
+  done: (_, { resolution: { delivery, ...resolution } }) => ({
+    resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) },
+  }),
+};
+
+const carriers = {
+  async load({ host }, { keys }) {
+    const records = [];
+    for (const key of keys) {
+      const entry = await host.journal.read(key);
+      if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
+    }
+    return { type: "loaded", records };
+  },
+
+  async persist({ host }, { ops }) {
+    try {
+      const result = await host.journal.commit(ops.map(({ key, expect, put }) => ({ key, expect, put: encoder.encode(put) })));
+      if (!result.ok) return { type: "conflict" };
+      const revs = [];
+      for (const { key } of ops) revs.push({ key, rev: (await host.journal.read(key)).rev });
+      return { type: "persisted", revs };
+    } catch (error) {
+      return { type: "persist_failed", code: error?.code };
+    }
+  },
+
+  async send(turn, { payment }) {
+    const { host, request } = turn;
+    const headers = new Headers(request.headers);
+    if (payment) {
+      headers.set(payment.name, payment.value);
+      headers.set("Access-Control-Expose-Headers", "PAYMENT-RESPONSE,X-PAYMENT-RESPONSE");
+    }
+    const init = { ...request.rest, method: request.method, headers, body: request.body, signal: request.signal };
+    // A payment never follows a redirect: what it buys is bound to this URL.
+    if (payment) init.redirect = "manual";
+    turn.answer = turn.failure = undefined;
+    try {
+      turn.answer = await host.fetch(request.url, init);
+    } catch (error) {
+      if (payment && request.signal?.aborted) throw error;
+      turn.failure = error;
+      return { type: "answer", answer: { transport: transport(error, request.signal) } };
+    }
+    return { type: "answer", answer: await heard(turn, payment), redirected: turn.answer.redirected };
+  },
+
+  async sign({ host, request }, { sign }) {
+    if (request?.signal?.aborted) return { type: "aborted" };
+    try {
+      return { type: "signed", signature: await host.sign(sign) };
+    } catch {
+      return { type: "sign_failed" };
+    }
+  },
+
+  async read_chain({ host }, { read }) {
+    return { type: "evidence", evidence: await host.readChain(read) };
+  },
+
+  async ask({ host }, { approval }) {
+    return { type: "approved", yes: (await host.approve(approval)) === true };
+  },
+
+  async wait({ request }, { seconds }) {
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, seconds * 1000);
+      request?.signal?.addEventListener("abort", () => (clearTimeout(timer), reject(request.signal.reason)), { once: true });
+    });
+    return { type: "waited" };
+  },
+
+  /** Nobody reads along: the answer is taken in whole. */
+  async deliver(turn) {
+    const event = {};
+    for await (const _ of passing(turn, (end) => void Object.assign(event, end)));
+    return event;
+  },
+};
+
+function transport(error, signal) {
+  if (signal?.aborted) return "aborted";
+  const code = error?.cause?.code ?? error?.code;
+  if (code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "UND_ERR_CONNECT_TIMEOUT") return "refused_before_send";
+  return error?.name === "TimeoutError" || /TIMEOUT/.test(code) ? "timeout" : "reset";
+}
+
+/** What `classify` is shown of an answer. The body of a success is left for the caller. */
+async function heard(turn, payment) {
+  const { answer, host } = turn;
+  const seen = { status: answer.status, headers: Object.fromEntries(answer.headers), receivedAt: host.clock() };
+  const problem = payment ? !answer.ok : answer.status === 402;
+  if (!problem) return seen;
+  // The caller may still be given this answer, so a copy is read.
+  const body = await text(answer.clone());
+  return body === undefined ? seen : { ...seen, body };
+}
+
+async function text(answer) {
+  const chunks = [];
+  let length = 0;
+  try {
+    for await (const chunk of answer.body ?? []) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_PROBLEM) return undefined;
+    }
+    return decoder.decode(concat(chunks, length));
+  } catch {
+    return undefined;
+  }
+}
+
+function concat(chunks, length) {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** The answer's chunks as they come; `end` is told what passed, once, before the last chunk's reader sees the end. */
+async function* passing({ answer, host }, end) {
+  const chunks = [];
+  let length = 0;
+  let complete = false;
+  const digest = host.digest();
+  try {
+    for await (const chunk of answer.body ?? []) {
+      digest.update(chunk);
+      length += chunk.length;
+      if (length <= host.maxStoredBody) chunks.push(chunk);
+      else chunks.length = 0;
+      yield chunk;
+    }
+    complete = whole(answer, length);
+  } catch (error) {
+    if (error?.name === "AbortError") throw error;
+  }
+  await end({
+    type: "body",
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    sha256: digest.hex(),
+    length,
+    ...(length <= host.maxStoredBody && { body: base64(concat(chunks, length)) }),
+    complete,
+  });
+}
+
+/** Whether as many bytes came as were announced. Behind a content coding the announced length is that of the coded bytes. */
+function whole(answer, length) {
+  const announced = answer.headers.get("content-length");
+  return announced === null || answer.headers.has("content-encoding") || Number(announced) === length;
+}
+
+/** The answer for the caller; its end waits until the delivery is written down. */
+function handOver(turn, rest) {
+  const { answer } = turn;
+  const chunks = passing(turn, rest);
+  const body = new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    // Who stops reading leaves the purchase open: the next call has the answer sent again.
+    cancel: () => chunks.return(),
+  }, { highWaterMark: 0 });
+  const bodiless = [101, 204, 205, 304].includes(answer.status);
+  if (bodiless) {
+    const told = (async () => { for await (const _ of chunks); })();
+    told.catch(() => {});
+  }
+  const response = new Response(bodiless ? null : body, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
+  Object.defineProperty(response, "url", { value: answer.url });
+  return response;
+}
+
+/** A stored answer, marked as such. */
+function stored(delivery) {
+  const headers = new Headers(delivery.headers);
+  // The stored bytes are the decoded ones.
+  for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
+  headers.set("Idempotency-Replayed", "true");
+  const bodiless = [101, 204, 205, 304].includes(delivery.status);
+  return new Response(bodiless ? null : unbase64(delivery.body), { status: delivery.status, headers });
+}
+
+function base64(bytes) {
+  return call("rawBase64Encode", {}, bytes);
+}
+
+function unbase64(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/** SHA-256 of bytes that come in pieces, where the host has no incremental hash. */
+export function digest() {
+  if (nodeCrypto) {
+    const hash = nodeCrypto.createHash("sha256");
+    return { update: (chunk) => hash.update(chunk), hex: () => `0x${hash.digest("hex")}` };
+  }
+  const chunks = [];
+  let length = 0;
+  return {
+    update(chunk) {
+      chunks.push(chunk);
+      length += chunk.length;
+    },
+    hex: () => sha256(concat(chunks, length)),
+  };
+}

@@ -1,0 +1,420 @@
+//! The paying side as a machine without input or output: `step(state, event) → {state, effects}`.
+//!
+//! One machine serves one call: a purchase, the settling of one intent after a restart, or a release. The durable part of its
+//! state is the intent record; the rest crosses as a value between steps. Rules that hold in every path:
+//!
+//! - `Send` with a payment comes out only after `persisted` has covered its exact bytes and the send itself.
+//! - `Sign` comes out only after the authorization and the reservation are durable.
+//! - While an authorization may land, only its own bytes are sent again. A new one is signed for the same nonce: after
+//!   the window on the same terms, on other terms only with a proof of death.
+//! - A reservation ends with a proof (spent, dead, cancelled) or when the attempt was never signed.
+
+mod buy;
+mod effect;
+pub mod record;
+mod recover;
+mod state;
+
+pub use effect::{Body, Effect, Event, Failure, Record, Write};
+pub use state::{Config, Mode, Phase, Start, State, Then};
+
+use crate::attempt;
+use crate::digest;
+use crate::error::{Code, Error};
+use crate::fingerprint::Request;
+use crate::hex;
+use crate::intent;
+use crate::json::Json;
+use crate::time::Seconds;
+use record::{Intent, Series, Status, Wallet, WalletChange};
+
+/// A state and what the host does next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The state to hand back with the next event.
+    pub state: State,
+    /// In this order; only the last is awaited.
+    pub effects: Vec<Effect>,
+}
+
+/// What every step is given besides state and event.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The payer's settings.
+    pub config: &'a Config,
+    /// Keys nonces and payment ids.
+    pub secret: Option<&'a [u8]>,
+    /// The host's clock.
+    pub now: Seconds,
+}
+
+/// How often a changed record is read again before the call gives up.
+const MAX_CONFLICTS: u64 = 32;
+
+/// Begins a call. Errors: `intent_id_invalid`, `url_invalid`, `method_invalid`, `missing_field`.
+pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
+    let mut state = State::new(start.clone());
+    let effect = match (&start.mode, &start.id, &start.intent_id) {
+        (Mode::Resume | Mode::Release, _, Some(intent_id)) => {
+            state.intent_id = intent_id.clone();
+            load_intent(&mut state, context)
+        }
+        (Mode::Fetch, Some(id), _) => {
+            state.intent_id =
+                intent::explicit_intent_id(&context.config.payer, id).map_err(|e| e.within("intent"))?;
+            load_intent(&mut state, context)
+        }
+        (Mode::Fetch, None, _) => {
+            state.phase = Phase::LoadSeries;
+            Effect::Load(vec![series_key(&state, context)?])
+        }
+        _ => return Err(Error::new(Code::MissingField, "intentId")),
+    };
+    Ok(Step {
+        state,
+        effects: vec![effect],
+    })
+}
+
+/// Moves by one event. Error: `state_invalid` for an event that does not fit the phase. Whatever goes wrong with the purchase
+/// itself is not an error here but an effect `Fail`.
+pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step, Error> {
+    let phase = state.phase.clone();
+    let effect = match (phase, event) {
+        (Phase::LoadSeries, Event::Loaded(records)) => on_series(&mut state, &records, context),
+        (Phase::LoadIntent, Event::Loaded(records)) => on_intent(&mut state, &records, context),
+        (Phase::Reload, Event::Loaded(records)) => on_reload(&mut state, &records, context),
+        (Phase::Persist, Event::Persisted(revs)) => on_persisted(&mut state, &revs, context),
+        (Phase::Persist, Event::Conflict) => on_conflict(&mut state, context),
+        (Phase::Persist, Event::PersistFailed(code)) => Ok(on_persist_failed(&state, code)),
+        (Phase::Probe, Event::Answer { answer, redirected }) => {
+            buy::on_price(&mut state, &answer, redirected, context)
+        }
+        (Phase::Ask, Event::Approved(yes)) => buy::on_approved(&mut state, yes, context),
+        (Phase::Inspect(tag), Event::Evidence(evidence)) => {
+            buy::on_inspected(&mut state, &tag, &evidence, context)
+        }
+        (Phase::Sign, Event::Signed(signature)) => buy::on_signed(&mut state, &signature, context),
+        (Phase::Sign, Event::SignFailed) => {
+            Ok(buy::drop_unsigned(&mut state, Code::SignerFailed.into(), context))
+        }
+        (Phase::Sign, Event::Aborted) => Ok(buy::drop_unsigned(&mut state, Code::Aborted.into(), context)),
+        (Phase::Send, Event::Answer { answer, .. }) => recover::on_answer(&mut state, &answer, context),
+        (Phase::Read(tag), Event::Evidence(evidence)) => {
+            recover::on_evidence(&mut state, &tag, &evidence, context)
+        }
+        (Phase::Wait, Event::Waited) => recover::resend(&mut state, context),
+        (Phase::Deliver, Event::Body(body)) => Ok(recover::on_body(&mut state, &body, context)),
+        _ => return Err(Error::new(Code::StateInvalid, "event")),
+    };
+    let effect = effect.unwrap_or_else(|error| fail(&state, error.into()));
+    let mut effects: Vec<Effect> = state.alerts.drain(..).map(Effect::Alert).collect();
+    effects.push(effect);
+    Ok(Step { state, effects })
+}
+
+// ---------------------------------------------------------------- which call is the same purchase
+
+fn series_key(state: &State, context: Context<'_>) -> Result<String, Error> {
+    let value = Json::object([
+        (
+            "fingerprint",
+            Json::text(hex::encode(request(state)?.fingerprint()?)),
+        ),
+        ("payer", context.config.payer.to_json()),
+        ("scope", Json::text(state.start.scope.as_str())),
+    ])
+    .with_some("parent", state.start.parent.clone().map(Json::String));
+    Ok(format!(
+        "series/{}",
+        hex::encode(digest::tagged("counterfoil/series/v1", &value)?)
+    ))
+}
+
+fn request(state: &State) -> Result<&Request, Error> {
+    state
+        .start
+        .request
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::MissingField, "request"))
+}
+
+fn on_series(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
+    let key = series_key(state, context)?;
+    let found = records.iter().find(|record| record.key == key);
+    let series = found
+        .map(|found| record::from_text(&found.text, Series::from_json))
+        .transpose()?;
+    state.series_rev = found.map(|found| found.rev);
+    state.series = Some(series.map_or(0, |series| series.occurrence));
+    state.intent_id = occurrence_id(state, context)?;
+    Ok(load_intent(state, context))
+}
+
+fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
+    let args = Json::object([
+        (
+            "fingerprint",
+            Json::text(hex::encode(request(state)?.fingerprint()?)),
+        ),
+        ("occurrence", Json::number(state.series.unwrap_or(0))),
+    ]);
+    intent::intent_id(
+        &context.config.payer,
+        "fetch",
+        &args,
+        &state.start.scope,
+        state.start.parent.as_deref(),
+    )
+}
+
+fn load_intent(state: &mut State, context: Context<'_>) -> Effect {
+    state.phase = Phase::LoadIntent;
+    Effect::Load(vec![
+        Intent::key(&state.intent_id),
+        Wallet::key(&context.config.payer),
+    ])
+}
+
+fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> Result<(), Error> {
+    let (intent_key, wallet_key) = (Intent::key(&state.intent_id), Wallet::key(&context.config.payer));
+    let find = |key: &str| records.iter().find(|record| record.key == key);
+    let wallet = find(&wallet_key);
+    state.wallet_rev = wallet.map(|found| found.rev);
+    state.wallet = wallet
+        .map(|found| record::from_text(&found.text, Wallet::from_json))
+        .transpose()?
+        .unwrap_or_default();
+    let intent = find(&intent_key);
+    state.intent_rev = intent.map(|found| found.rev);
+    state.intent = intent
+        .map(|found| record::from_text(&found.text, Intent::from_json))
+        .transpose()?;
+    Ok(())
+}
+
+fn on_intent(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
+    take_records(state, records, context)?;
+    match state.start.mode {
+        Mode::Fetch => enter(state, context),
+        Mode::Resume => recover::resume(state, context),
+        Mode::Release => recover::release(state, context),
+    }
+}
+
+/// A call to buy meets what the journal holds of its intent.
+fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let Some(intent) = state.intent.clone() else {
+        state.phase = Phase::Probe;
+        return Ok(Effect::Send(None));
+    };
+    if intent.request.fingerprint()? != request(state)?.fingerprint()? {
+        let finding = recover::finding(state, Code::IntentConflict);
+        state.alerts.push(finding);
+        return Ok(fail(state, Code::IntentConflict.into()));
+    }
+    // An unnamed call whose last occurrence has ended is an honest second purchase.
+    let taken = intent
+        .delivery
+        .as_ref()
+        .and_then(|delivery| delivery.get("taken"))
+        != Some(&Json::Bool(false));
+    let ended = intent.status == Status::Released || (intent.status == Status::Delivered && taken);
+    if intent.id.is_none() && ended {
+        state.series = Some(intent.occurrence + 1);
+        state.intent_id = occurrence_id(state, context)?;
+        return Ok(load_intent(state, context));
+    }
+    match intent.status {
+        Status::Released => Ok(fail(state, Code::IntentReleased.into())),
+        Status::Delivered => recover::replay(state, context),
+        Status::Open | Status::PaidNotDelivered => recover::reenter(state, context),
+    }
+}
+
+// ---------------------------------------------------------------- writing
+
+/// Writes the intent and, with it, what changes in the wallet and the series: all or nothing.
+fn persist(state: &mut State, change: Option<WalletChange>, then: Then, context: Context<'_>) -> Effect {
+    state.change = change;
+    state.then = Some(then);
+    state.phase = Phase::Persist;
+    match writes(state, context) {
+        Ok(writes) => Effect::Persist(writes),
+        Err(error) => fail(state, error.into()),
+    }
+}
+
+fn writes(state: &mut State, context: Context<'_>) -> Result<Vec<Write>, Error> {
+    let intent = state
+        .intent
+        .as_mut()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "intent"))?;
+    intent.updated_at = context.now;
+    let mut writes = vec![Write {
+        key: Intent::key(&state.intent_id),
+        expect: state.intent_rev,
+        put: intent.to_json()?.to_canonical()?,
+    }];
+    if let Some(change) = &state.change {
+        let mut wallet = state.wallet.clone();
+        wallet.apply(change, context.now);
+        writes.push(Write {
+            key: Wallet::key(&context.config.payer),
+            expect: state.wallet_rev,
+            put: wallet.to_json().to_canonical()?,
+        });
+    }
+    // The series moves together with the first record of its occurrence.
+    if state.intent_rev.is_none() && state.start.id.is_none() && state.start.mode == Mode::Fetch {
+        let occurrence = state.series.unwrap_or(0);
+        writes.push(Write {
+            key: series_key(state, context)?,
+            expect: state.series_rev,
+            put: Series { occurrence }.to_json().to_canonical()?,
+        });
+    }
+    Ok(writes)
+}
+
+fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>) -> Result<Effect, Error> {
+    let rev = |key: &str| revs.iter().find(|(known, _)| known == key).map(|(_, rev)| *rev);
+    state.intent_rev = rev(&Intent::key(&state.intent_id)).or(state.intent_rev);
+    if let Some(change) = state.change.take() {
+        state.wallet.apply(&change, context.now);
+        state.wallet_rev = rev(&Wallet::key(&context.config.payer)).or(state.wallet_rev);
+    }
+    match state.then.take() {
+        Some(Then::Sign) => buy::sign(state),
+        Some(Then::Send) => {
+            state.phase = Phase::Send;
+            let header = state
+                .intent
+                .as_ref()
+                .and_then(Intent::current)
+                .and_then(|attempt| attempt.header.as_ref());
+            match header {
+                Some(header) => Ok(Effect::Send(Some(header.to_json()))),
+                None => Err(Error::new(Code::StateInvalid, "header")),
+            }
+        }
+        Some(Then::Settle) => recover::settle(state, context),
+        Some(Then::FetchAnswer) => recover::fetch_answer(state, context),
+        Some(Then::Probe) => {
+            state.phase = Phase::Probe;
+            Ok(Effect::Send(None))
+        }
+        Some(Then::Deliver) => {
+            state.phase = Phase::Deliver;
+            Ok(Effect::Deliver)
+        }
+        Some(Then::Replay) => {
+            let delivery = state.intent.as_ref().and_then(|intent| intent.delivery.clone());
+            delivery
+                .map(Effect::Replay)
+                .ok_or_else(|| Error::new(Code::StateInvalid, "delivery"))
+        }
+        Some(Then::Done(outcome)) => Ok(done(state, &outcome)),
+        Some(Then::Fail(failure)) => Ok(fail(state, failure)),
+        None => Err(Error::new(Code::StateInvalid, "then")),
+    }
+}
+
+fn on_conflict(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    state.conflicts += 1;
+    if state.conflicts > MAX_CONFLICTS {
+        return Ok(fail(state, Code::JournalConflict.into()));
+    }
+    state.phase = Phase::Reload;
+    Ok(Effect::Load(vec![
+        Intent::key(&state.intent_id),
+        Wallet::key(&context.config.payer),
+    ]))
+}
+
+/// Another call changed a record in between. Where only the wallet moved, the same change is applied to what it holds now;
+/// where the intent itself moved, the call begins again with what the other worker wrote.
+fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
+    let (mine, my_rev) = (state.intent.clone(), state.intent_rev);
+    take_records(state, records, context)?;
+    let delivered = mine.as_ref().is_some_and(|mine| mine.status == Status::Delivered);
+    if state.intent_rev != my_rev && delivered {
+        // The bytes have reached the caller: whatever else was written in between, that stands.
+        if let (Some(theirs), Some(mine)) = (state.intent.as_mut(), mine) {
+            theirs.status = Status::Delivered;
+            theirs.delivery = mine.delivery;
+            theirs.claim = None;
+        }
+        state.phase = Phase::Persist;
+        return writes(state, context).map(Effect::Persist);
+    }
+    if state.intent_rev != my_rev {
+        state.change = None;
+        state.then = None;
+        return match state.start.mode {
+            Mode::Fetch => enter(state, context),
+            Mode::Resume => recover::resume(state, context),
+            Mode::Release => recover::release(state, context),
+        };
+    }
+    state.intent = mine;
+    if let Some(WalletChange::Reserve(reservation)) = state.change.clone() {
+        buy::recheck(state, &reservation, context)?;
+    }
+    state.phase = Phase::Persist;
+    writes(state, context).map(Effect::Persist)
+}
+
+/// Nothing was written. Before the first send nothing was sent either; after it the money is as unknown as before.
+fn on_persist_failed(state: &State, code: Code) -> Effect {
+    let sent = state.intent.as_ref().is_some_and(|intent| {
+        intent
+            .attempts
+            .iter()
+            .any(|attempt| attempt.sends.len() > 1 || !attempt.observations.is_empty())
+    });
+    let failure = Failure::from(code);
+    let money = if sent {
+        crate::error::Money::Possible
+    } else {
+        failure.money
+    };
+    fail(state, failure.money(money))
+}
+
+// ---------------------------------------------------------------- the ends of a call
+
+fn fail(state: &State, failure: Failure) -> Effect {
+    let attempt = state
+        .intent
+        .as_ref()
+        .and_then(Intent::current)
+        .map(|attempt| attempt.attempt_id.as_str());
+    let id = (!state.intent_id.is_empty()).then_some(state.intent_id.as_str());
+    Effect::Fail(failure.to_json(id, attempt))
+}
+
+fn done(state: &State, outcome: &str) -> Effect {
+    let attempt = state.intent.as_ref().and_then(Intent::current);
+    let (money, next) = recover::standing(state, outcome);
+    Effect::Done(
+        Json::object([
+            ("intentId", Json::text(state.intent_id.as_str())),
+            (
+                "attemptId",
+                Json::text(attempt.map_or("", |attempt| attempt.attempt_id.as_str())),
+            ),
+            ("outcome", Json::text(outcome)),
+            ("money", Json::text(money.as_str())),
+            ("next", Json::text(next.as_str())),
+        ])
+        .with_some(
+            "transaction",
+            attempt.and_then(attempt::Attempt::settled_in).map(Json::String),
+        )
+        .with_some(
+            "delivery",
+            state.intent.as_ref().and_then(|intent| intent.delivery.clone()),
+        ),
+    )
+}

@@ -1,0 +1,530 @@
+//! From the price to the signed bytes.
+
+use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
+use super::recover;
+use super::{fail, persist, request, Context, Effect, Failure, Phase, State, Then};
+use crate::amount::Amount;
+use crate::attempt::{self, Attempt, Header};
+use crate::eip3009::Authorization;
+use crate::error::{Code, Error};
+use crate::evidence::{self, VerdictKind};
+use crate::hex;
+use crate::intent;
+use crate::json::Json;
+use crate::outcome::Answer;
+use crate::policy::{Decision, Spent, SpentState};
+use crate::quote;
+use crate::time::{self, Seconds};
+use crate::x402::payment_required::{self, PaymentRequired, Terms};
+use crate::x402::{payment_identifier, payment_payload};
+
+/// The lower bound lies this far back, for a block's clock is not ours.
+const BACKDATED: Seconds = 600;
+/// The seller's clock moves a window by at most this much.
+const MAX_SHIFT: Seconds = 120;
+/// Nonces closed by a cancellation that are passed over at most.
+const MAX_GENERATION: u64 = 64;
+
+/// The answer to the unpaid request.
+pub(super) fn on_price(
+    state: &mut State,
+    answer: &Answer,
+    redirected: bool,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    if answer.transport.is_some() || answer.status != Some(402) {
+        return Ok(Effect::Pass);
+    }
+    if redirected {
+        return Ok(fail(state, Code::Redirected.into()));
+    }
+    let header = |name: &str| {
+        answer
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| Json::text(value.as_str()))
+    };
+    state.price = Some(
+        Json::object([("at", Json::number(context.now))])
+            .with_some("header", header("payment-required"))
+            .with_some("body", answer.body.clone().map(Json::String))
+            .with_some("date", header("date")),
+    );
+    decide(state, context)
+}
+
+/// The price as it was parsed, the offer chosen and its terms.
+struct Choice {
+    required: PaymentRequired,
+    index: usize,
+    terms: Terms,
+    quote_hash: [u8; 32],
+}
+
+fn choose(state: &State, context: Context<'_>) -> Result<Choice, Error> {
+    let price = state
+        .price
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "price"))?;
+    let text = |name: &str| price.get(name).map(Json::as_str).transpose();
+    let required = payment_required::parse(text("header")?, text("body")?)?;
+    // The rail stays until every authorization on it is proven void.
+    let rail = state
+        .intent
+        .as_ref()
+        .filter(|intent| !intent.all_void())
+        .and_then(|intent| intent.rail.as_ref());
+    let pinned = rail.map(|rail| (&rail.network, &rail.asset));
+    let (index, terms) = context
+        .config
+        .policy
+        .choose(&required, &context.config.payer, pinned)
+        .map_err(|error| {
+            let missing = pinned.is_some() && error.code == Code::NoSupportedOption;
+            if missing {
+                Error::new(Code::RailChanged, "")
+            } else {
+                error
+            }
+        })?;
+    let offer = required
+        .offers
+        .get(index)
+        .ok_or_else(|| Error::new(Code::NoSupportedOption, ""))?;
+    let quote_hash = quote::quote_hash(&offer.requirements, &request(state)?.fingerprint()?)?;
+    Ok(Choice {
+        required,
+        index,
+        terms,
+        quote_hash,
+    })
+}
+
+/// Policy first: what is refused costs no read and no signature.
+fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let choice = choose(state, context)?;
+    if state.same_terms {
+        let same = state
+            .intent
+            .as_ref()
+            .and_then(Intent::current)
+            .is_some_and(|last| {
+                last.authorization.to == choice.terms.pay_to
+                    && last.authorization.value == choice.terms.amount
+                    && last.domain == choice.terms.domain
+            });
+        if !same {
+            let finding = recover::finding(state, Code::TermsChanged);
+            state.alerts.push(finding);
+            return Ok(fail(state, Code::TermsChanged.into()));
+        }
+    }
+    let signed = state
+        .intent
+        .as_ref()
+        .map_or(0, |intent| intent.attempts.len() as u64);
+    if signed >= context.config.policy.attempts() {
+        return Ok(fail(state, Code::AttemptsExhausted.into()));
+    }
+    if state
+        .start
+        .budget
+        .is_some_and(|budget| choice.terms.amount > budget)
+    {
+        return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
+    }
+    let spent = others_spent(state);
+    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
+        Decision::Ask { reason } if !state.approved => {
+            state.phase = Phase::Ask;
+            let total = spent
+                .iter()
+                .filter(|entry| entry.network == choice.terms.network && entry.asset == choice.terms.asset)
+                .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount));
+            Ok(Effect::Ask(Json::object([
+                ("intentId", Json::text(state.intent_id.as_str())),
+                ("reason", Json::text(reason)),
+                ("amount", choice.terms.amount.to_json()),
+                ("network", choice.terms.network.to_json()),
+                ("asset", choice.terms.asset.to_json()),
+                ("payTo", choice.terms.pay_to.to_json()),
+                ("spent", total.unwrap_or(Amount::ZERO).to_json()),
+            ])))
+        }
+        _ => inspect_or_plan(state, &choice, context),
+    }
+}
+
+/// What the wallet holds, without the attempt that the new one replaces: both compete for one nonce.
+fn others_spent(state: &State) -> Vec<Spent> {
+    let own = state.intent.as_ref().map(|intent| {
+        intent
+            .attempts
+            .iter()
+            .map(|a| a.attempt_id.as_str())
+            .collect::<Vec<_>>()
+    });
+    let own = own.unwrap_or_default();
+    let others = state
+        .wallet
+        .entries
+        .iter()
+        .filter(|entry| !own.contains(&entry.attempt_id.as_str()));
+    others.map(|entry| entry.spent.clone()).collect()
+}
+
+/// The wallet moved while a reservation was being written: the caps are asked again.
+pub(super) fn recheck(state: &State, reservation: &Reservation, context: Context<'_>) -> Result<(), Error> {
+    let choice = choose(state, context)?;
+    let mut spent = others_spent(state);
+    spent.retain(|entry| entry != &reservation.spent);
+    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
+        Decision::Ask { .. } if !state.approved => Err(Error::new(Code::OverWalletCap, "")),
+        _ => Ok(()),
+    }
+}
+
+/// The person's answer.
+pub(super) fn on_approved(state: &mut State, yes: bool, context: Context<'_>) -> Result<Effect, Error> {
+    if !yes {
+        return Ok(fail(state, Code::ApprovalDenied.into()));
+    }
+    state.approved = true;
+    let choice = choose(state, context)?;
+    inspect_or_plan(state, &choice, context)
+}
+
+/// Before the first signature of a generation the nonce is looked up, where the host can read: a journal that was lost
+/// must not pay again, and a nonce burnt by a cancellation is of no use.
+fn inspect_or_plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
+    let first = state
+        .intent
+        .as_ref()
+        .is_none_or(|intent| intent.siblings().is_empty());
+    if first && context.config.can_read(&choice.terms.network) {
+        return inspect(state, choice, "latest", context);
+    }
+    plan(state, choice, context)
+}
+
+fn inspect(state: &mut State, choice: &Choice, tag: &str, context: Context<'_>) -> Result<Effect, Error> {
+    state.phase = Phase::Inspect(tag.to_owned());
+    let authorization = authorization(state, choice, context)?;
+    Ok(recover::read_effect(
+        &authorization,
+        &choice.terms.network,
+        &choice.terms.asset,
+        tag,
+        0,
+    ))
+}
+
+/// What the chain says of the nonce that is about to be signed for.
+pub(super) fn on_inspected(
+    state: &mut State,
+    tag: &str,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let choice = choose(state, context)?;
+    if recover::wrong_chain(evidence, &choice.terms.network) {
+        return Ok(fail(state, Code::ChainMismatch.into()));
+    }
+    let authorization = authorization(state, &choice, context)?;
+    let chain = evidence::Context {
+        network: choice.terms.network.clone(),
+        asset: choice.terms.asset,
+        trust_safe: false,
+    };
+    let verdict = evidence::resolve(&[authorization], &chain, evidence);
+    let ended = |code: Code| Ok(fail(state, code.into()));
+    match verdict.verdict {
+        VerdictKind::NotYet | VerdictKind::Dead => plan(state, &choice, context),
+        VerdictKind::Cancelled if tag == "finalized" && verdict.next == crate::error::Next::SafeToResign => {
+            let generation = generation(state) + 1;
+            if generation > MAX_GENERATION {
+                return ended(Code::UsedOrCancelled);
+            }
+            match state.intent.as_mut() {
+                Some(intent) => intent.generation = generation,
+                None => state.first_generation = generation,
+            }
+            inspect(state, &choice, "latest", context)
+        }
+        VerdictKind::Cancelled if tag != "finalized" => inspect(state, &choice, "finalized", context),
+        VerdictKind::Paid => lost_history(state, &choice, verdict.transaction, context),
+        VerdictKind::PaidWrongTerms => {
+            let finding = recover::finding(state, Code::AuthorizationUsed);
+            state.alerts.push(finding);
+            lost_history(state, &choice, verdict.transaction, context)
+        }
+        VerdictKind::Cancelled | VerdictKind::UsedOrCancelled => ended(Code::UsedOrCancelled),
+        // Nothing was signed here, and nothing is while the chain can't be read.
+        VerdictKind::Unreadable => Ok(fail(
+            state,
+            Failure::from(Code::EvidenceUnreadable).money(crate::error::Money::None),
+        )),
+    }
+}
+
+/// The nonce was used and this journal does not know by which signature: paid, not delivered, with a claim.
+fn lost_history(
+    state: &mut State,
+    choice: &Choice,
+    transaction: Option<String>,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let mut intent = intent_for(state, choice, context)?;
+    intent.status = Status::PaidNotDelivered;
+    intent.claim = Some(recover::claim(
+        &intent,
+        choice.quote_hash,
+        transaction,
+        "history_lost",
+        context.now,
+    ));
+    state.intent = Some(intent);
+    Ok(persist(
+        state,
+        None,
+        Then::Fail(Code::AuthorizationUsed.into()),
+        context,
+    ))
+}
+
+fn generation(state: &State) -> u64 {
+    state
+        .intent
+        .as_ref()
+        .map_or(state.first_generation, |intent| intent.generation)
+}
+
+/// The window, shifted by the seller's clock within bounds and never longer than the policy allows.
+fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Seconds) {
+    let date = state
+        .price
+        .as_ref()
+        .and_then(|price| price.get("date"))
+        .and_then(|date| date.as_str().ok());
+    let seller = date.and_then(time::parse_http_date).unwrap_or(context.now);
+    let now = seller.clamp(
+        context.now.saturating_sub(MAX_SHIFT),
+        context.now.saturating_add(MAX_SHIFT),
+    );
+    let length = terms.max_timeout.min(context.config.policy.max_window());
+    (now.saturating_sub(BACKDATED), now.saturating_add(length))
+}
+
+fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result<Authorization, Error> {
+    let (terms, payer) = (&choice.terms, &context.config.payer);
+    let (after, before) = window(state, terms, context);
+    let nonce = intent::authorization_nonce(
+        &state.intent_id,
+        payer,
+        &terms.network,
+        &terms.asset,
+        generation(state),
+        0,
+        context.secret,
+    )?;
+    Ok(Authorization {
+        from: *payer,
+        to: terms.pay_to,
+        value: terms.amount,
+        valid_after: Amount::from_u64(after),
+        valid_before: Amount::from_u64(before),
+        nonce,
+    })
+}
+
+fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<Intent, Error> {
+    let mut intent = match &state.intent {
+        Some(intent) => intent.clone(),
+        None => Intent {
+            intent_id: state.intent_id.clone(),
+            principal: context.config.payer,
+            id: state.start.id.clone(),
+            purpose: state.start.purpose.clone(),
+            scope: state.start.scope.clone(),
+            parent: state.start.parent.clone(),
+            occurrence: state.series.unwrap_or(0),
+            request: request(state)?.clone(),
+            created_at: context.now,
+            updated_at: context.now,
+            status: Status::Open,
+            reason: None,
+            rail: None,
+            generation: state.first_generation,
+            keyed: context.secret.is_some(),
+            quotes: Vec::new(),
+            attempts: Vec::new(),
+            delivery: None,
+            claim: None,
+        },
+    };
+    let terms = &choice.terms;
+    intent.rail = Some(Rail {
+        network: terms.network.clone(),
+        asset: terms.asset,
+        payer: context.config.payer,
+    });
+    if !intent
+        .quotes
+        .iter()
+        .any(|quote| quote.quote_hash == choice.quote_hash)
+    {
+        let offer = choice
+            .required
+            .offers
+            .get(choice.index)
+            .map(|offer| offer.requirements.clone());
+        let mut required = choice.required.to_json();
+        if let Json::Object(members) = &mut required {
+            members.retain(|(name, _)| name != "accepts");
+        }
+        intent.quotes.push(Quote {
+            quote_hash: choice.quote_hash,
+            requirements: offer.unwrap_or(Json::Null),
+            required,
+            seen_at: context.now,
+        });
+    }
+    Ok(intent)
+}
+
+/// Writes the authorization down, with its reservation, before the signer sees it.
+fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
+    let authorization = authorization(state, choice, context)?;
+    let mut intent = intent_for(state, choice, context)?;
+    let attempt_id = format!("{}/{}", intent.intent_id, intent.attempts.len());
+    let payment_id = payment_identifier::declared(&choice.required)
+        .map(|_| {
+            intent::payment_id(
+                &intent.intent_id,
+                &choice.quote_hash,
+                intent.generation,
+                context.secret,
+            )
+        })
+        .transpose()?;
+    let spent = Spent {
+        network: choice.terms.network.clone(),
+        asset: choice.terms.asset,
+        amount: choice.terms.amount,
+        at: context.now,
+        state: SpentState::Reserved,
+    };
+    intent.attempts.push(Attempt {
+        attempt_id: attempt_id.clone(),
+        quote_hash: choice.quote_hash,
+        payment_id,
+        generation: intent.generation,
+        authorization,
+        domain: choice.terms.domain.clone(),
+        signature: None,
+        header: None,
+        planned_at: context.now,
+        signed_at: None,
+        sends: Vec::new(),
+        observations: Vec::new(),
+        settlement: None,
+        state: attempt::State::Planned,
+        transaction: None,
+        verdict: None,
+        evidence: Vec::new(),
+    });
+    intent.status = Status::Open;
+    state.intent = Some(intent);
+    let change = WalletChange::Reserve(Reservation { attempt_id, spent });
+    Ok(persist(state, Some(change), Then::Sign, context))
+}
+
+fn current(state: &State) -> Result<&Attempt, Error> {
+    state
+        .intent
+        .as_ref()
+        .and_then(Intent::current)
+        .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))
+}
+
+/// Asks the signer for exactly what is written down.
+pub(super) fn sign(state: &mut State) -> Result<Effect, Error> {
+    state.phase = Phase::Sign;
+    let attempt = current(state)?;
+    Ok(Effect::Sign(Json::object([
+        ("authorization", attempt.authorization.to_json()),
+        ("domain", attempt.domain.to_json()),
+        ("typedData", attempt.authorization.typed_data(&attempt.domain)),
+        (
+            "digest",
+            Json::text(hex::encode(attempt.authorization.digest(&attempt.domain)?.digest)),
+        ),
+    ])))
+}
+
+/// The signature is checked, built into the header, and written down together with the send that follows.
+pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let attempt = current(state)?;
+    // A contract wallet's signature can't be checked here; whoever configured that signer answers for it.
+    match attempt.authorization.recover(&attempt.domain, signature) {
+        Ok(signer) if signer == context.config.payer => {}
+        Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
+        Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
+    }
+    if context.now >= attempt.valid_before() {
+        return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
+    }
+    let signature = normalised(signature)?;
+    let header = payment_header(state, &signature)?;
+    let attempt = state.intent.as_mut().and_then(Intent::current_mut);
+    let attempt = attempt.ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))?;
+    attempt.signature = Some(signature);
+    attempt.header = Some(header);
+    attempt.signed_at = Some(context.now);
+    attempt.sends.push(context.now);
+    attempt.state = attempt::State::Sent;
+    state.read = false;
+    Ok(persist(state, None, Then::Send, context))
+}
+
+fn normalised(signature: &str) -> Result<String, Error> {
+    Ok(hex::encode(crate::secp256k1::parse_signature(signature)?))
+}
+
+fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
+    let invalid = || Error::new(Code::StateInvalid, "quotes");
+    let intent = state.intent.as_ref().ok_or_else(invalid)?;
+    let attempt = current(state)?;
+    let quote = intent
+        .quotes
+        .iter()
+        .find(|quote| quote.quote_hash == attempt.quote_hash)
+        .ok_or_else(invalid)?;
+    let required = PaymentRequired::from_json(
+        &quote
+            .required
+            .clone()
+            .with("accepts", Json::Array(vec![quote.requirements.clone()])),
+    )?;
+    let offer = required.offers.first().ok_or_else(invalid)?;
+    let payload = payment_payload::build(
+        &required,
+        offer,
+        &attempt.authorization,
+        signature,
+        attempt.payment_id.as_deref(),
+    )?;
+    let (name, value) = payment_payload::encode(&payload)?;
+    Ok(Header {
+        name: name.to_owned(),
+        value,
+    })
+}
+
+/// Forgets an attempt that was never sent, and its reservation, and ends the call.
+pub(super) fn drop_unsigned(state: &mut State, failure: Failure, context: Context<'_>) -> Effect {
+    let dropped = state.intent.as_mut().and_then(|intent| intent.attempts.pop());
+    let change = dropped.map(|attempt| WalletChange::Release(attempt.attempt_id));
+    persist(state, change, Then::Fail(failure), context)
+}

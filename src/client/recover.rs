@@ -1,0 +1,617 @@
+//! From what was sent to what became of it: answers, chain evidence, sending the same bytes again, claims.
+
+use super::record::{close_siblings, Intent, Status, WalletChange};
+use super::{buy, done, fail, persist, Body, Context, Effect, Failure, Mode, Phase, State, Then};
+use crate::address::Address;
+use crate::attempt::{self, Attempt, Observation};
+use crate::eip3009::Authorization;
+use crate::error::{Code, Error, Money, Next};
+use crate::evidence::{self, Verdict, VerdictKind};
+use crate::hex;
+use crate::json::Json;
+use crate::network::Network;
+use crate::outcome::{self, Answer, Outcome};
+use crate::time::Seconds;
+
+/// How long a seller is taken to keep an answer.
+const RETENTION: Seconds = 86_400;
+/// Longest single wait between two reads of the chain that the caller is told of.
+const MAX_RETRY_AFTER: Seconds = 3_600;
+
+fn invalid(field: &str) -> Error {
+    Error::new(Code::StateInvalid, field)
+}
+
+fn intent(state: &State) -> Result<&Intent, Error> {
+    state.intent.as_ref().ok_or_else(|| invalid("intent"))
+}
+
+fn intent_mut(state: &mut State) -> Result<&mut Intent, Error> {
+    state.intent.as_mut().ok_or_else(|| invalid("intent"))
+}
+
+fn current(state: &State) -> Result<&Attempt, Error> {
+    intent(state)?.current().ok_or_else(|| invalid("attempts"))
+}
+
+fn current_mut(state: &mut State) -> Result<&mut Attempt, Error> {
+    intent_mut(state)?
+        .current_mut()
+        .ok_or_else(|| invalid("attempts"))
+}
+
+// ---------------------------------------------------------------- coming back to an intent
+
+/// A call to buy meets an intent that has not ended.
+pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let Some(attempt) = intent(state)?.current().cloned() else {
+        // Written down and never signed for, or known to be used by a signature that was lost.
+        return match intent(state)?.status {
+            Status::PaidNotDelivered => Ok(fail(state, Code::AuthorizationUsed.into())),
+            _ => Ok(probe(state)),
+        };
+    };
+    match attempt.state {
+        attempt::State::Planned if context.now < attempt.valid_before() => buy::sign(state),
+        // Its signature never became durable, so it was never sent.
+        attempt::State::Planned => {
+            current_mut(state)?.state = attempt::State::Dead;
+            Ok(persist(
+                state,
+                Some(WalletChange::Release(attempt.attempt_id)),
+                Then::Probe,
+                context,
+            ))
+        }
+        attempt::State::Sent => settle(state, context),
+        attempt::State::Paid => fetch_answer(state, context),
+        attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state)),
+        attempt::State::WrongTerms => Ok(fail(state, Code::PaidWrongTerms.into())),
+    }
+}
+
+fn probe(state: &mut State) -> Effect {
+    state.phase = Phase::Probe;
+    Effect::Send(None)
+}
+
+/// After a restart: ends what can be ended without a new signature.
+pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let Some(attempt) = intent(state)?.current().cloned() else {
+        let outcome = match intent(state)?.status {
+            Status::PaidNotDelivered => "paid_not_delivered",
+            _ => "unpaid",
+        };
+        return Ok(done(state, outcome));
+    };
+    if intent(state)?.status == Status::Released {
+        return Ok(done(state, "released"));
+    }
+    match attempt.state {
+        attempt::State::Planned if context.now < attempt.valid_before() => Ok(done(state, "planned")),
+        attempt::State::Planned => {
+            current_mut(state)?.state = attempt::State::Dead;
+            let release = WalletChange::Release(attempt.attempt_id);
+            Ok(persist(
+                state,
+                Some(release),
+                Then::Done("unpaid".to_owned()),
+                context,
+            ))
+        }
+        attempt::State::Sent => settle(state, context),
+        attempt::State::Paid if intent(state)?.status == Status::Delivered => {
+            match can_read(state, context) {
+                true if !is_final(&attempt) => read(state, "finalized"),
+                _ => Ok(done(state, "delivered")),
+            }
+        }
+        attempt::State::Paid => fetch_answer(state, context),
+        attempt::State::Dead | attempt::State::Cancelled => Ok(done(state, "unpaid")),
+        attempt::State::WrongTerms => Ok(done(state, "paid_wrong_terms")),
+    }
+}
+
+/// Whether the last verdict was read at a final block.
+pub(super) fn is_final(attempt: &Attempt) -> bool {
+    let reasons = attempt
+        .verdict
+        .as_ref()
+        .and_then(|verdict| verdict.get("reasons"));
+    let reasons = reasons
+        .and_then(|reasons| reasons.as_array().ok())
+        .unwrap_or_default();
+    !reasons.contains(&Json::text("not_final"))
+}
+
+/// Closes a paid, undelivered purchase as a claim.
+pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let reason = state.start.reason.clone();
+    let Some(intent) = state.intent.as_mut() else {
+        return Err(invalid("intentId"));
+    };
+    let paid = intent.status == Status::PaidNotDelivered
+        || intent
+            .current()
+            .is_some_and(|attempt| attempt.state == attempt::State::Paid);
+    match intent.status {
+        Status::Delivered => Ok(done(state, "delivered")),
+        Status::Released => Ok(done(state, "released")),
+        Status::Open if !paid && !intent.all_void() => Ok(fail(state, unresolved_failure(state, context))),
+        _ => {
+            intent.status = Status::Released;
+            intent.reason = reason;
+            if paid && intent.claim.is_none() {
+                let attempt = intent.current();
+                let quote_hash = attempt.map_or([0; 32], |attempt| attempt.quote_hash);
+                let transaction = attempt.and_then(Attempt::settled_in);
+                intent.claim = Some(claim(intent, quote_hash, transaction, "released", context.now));
+            }
+            Ok(persist(state, None, Then::Done("released".to_owned()), context))
+        }
+    }
+}
+
+/// The stored answer of a purchase that was delivered.
+pub(super) fn replay(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let intent = intent_mut(state)?;
+    let delivery = intent.delivery.clone().ok_or_else(|| invalid("delivery"))?;
+    if delivery.get("body").is_none() {
+        return Ok(fail(state, Code::AnswerNotStored.into()));
+    }
+    if delivery.get("taken") == Some(&Json::Bool(false)) {
+        intent.delivery = Some(delivery.with("taken", Json::Bool(true)));
+        return Ok(persist(state, None, Then::Replay, context));
+    }
+    Ok(Effect::Replay(delivery))
+}
+
+// ---------------------------------------------------------------- the answer to a paid request
+
+pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>) -> Result<Effect, Error> {
+    let mut answer = answer.clone();
+    let attempt = current_mut(state)?;
+    answer.resend = answer.resend || attempt.sends.len() > 1;
+    let seen = outcome::classify(&answer);
+    attempt.observe(Observation::new(
+        context.now,
+        answer.status,
+        answer.transport.clone(),
+        &seen,
+    ));
+    let answered =
+        answer.transport.is_none() && answer.status.is_some_and(|status| (200..300).contains(&status));
+    if answered {
+        let header = |name: &str| {
+            answer
+                .headers
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value.clone())
+        };
+        if seen.outcome == Outcome::Settled {
+            attempt.settlement = header("payment-response").or_else(|| header("x-payment-response"));
+        }
+        return Ok(persist(state, None, Then::Deliver, context));
+    }
+    let attempt_id = attempt.attempt_id.clone();
+    let paid = attempt.state == attempt::State::Paid;
+    state.retry_after = seen.retry_after;
+    state.read = false;
+    match seen.outcome {
+        Outcome::Conflict => {
+            let finding = finding(state, Code::PaymentConflict)
+                .with("attempts", Json::Array(vec![Json::text(attempt_id)]));
+            state.alerts.push(finding);
+            let failure = Failure::from(Code::PaymentConflict);
+            let money = if paid { Money::Proven } else { Money::Possible };
+            Ok(persist(state, None, Then::Fail(failure.money(money)), context))
+        }
+        _ if paid => Ok(persist(state, None, Then::FetchAnswer, context)),
+        _ => Ok(persist(state, None, Then::Settle, context)),
+    }
+}
+
+/// The last byte has passed, or the answer broke off.
+pub(super) fn on_body(state: &mut State, body: &Body, context: Context<'_>) -> Effect {
+    if !body.complete {
+        return fail(state, Code::BodyTruncated.into());
+    }
+    let taken = state.start.mode == Mode::Fetch;
+    let Some(intent) = state.intent.as_mut() else {
+        return fail(state, Code::StateInvalid.into());
+    };
+    let Some(attempt) = intent.current() else {
+        return fail(state, Code::StateInvalid.into());
+    };
+    let attempt_id = attempt.attempt_id.clone();
+    let settled = attempt.state == attempt::State::Paid || attempt.settlement.is_some();
+    intent.delivery = Some(
+        Json::object([
+            ("at", Json::number(context.now)),
+            ("attemptId", Json::text(attempt_id.as_str())),
+            ("status", Json::number(body.status)),
+            ("headers", body.headers.clone()),
+            ("sha256", Json::text(body.sha256.as_str())),
+            ("length", Json::number(body.length)),
+        ])
+        .with_some("body", body.stored.clone().map(Json::String))
+        .with("taken", Json::Bool(taken)),
+    );
+    intent.status = Status::Delivered;
+    intent.claim = None;
+    let change = settled.then_some(WalletChange::Spend(attempt_id));
+    persist(state, change, Then::Done("delivered".to_owned()), context)
+}
+
+// ---------------------------------------------------------------- unknown: read, or send the same bytes again
+
+fn can_read(state: &State, context: Context<'_>) -> bool {
+    let rail = state.intent.as_ref().and_then(|intent| intent.rail.as_ref());
+    rail.is_some_and(|rail| context.config.can_read(&rail.network))
+}
+
+/// What was sent has no known end: the chain is asked where it can be, else the same bytes go out again.
+pub(super) fn settle(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    if !state.read && can_read(state, context) {
+        return read(state, "finalized");
+    }
+    if intent(state)?.status == Status::Delivered {
+        return Ok(done(state, "delivered"));
+    }
+    again_or_end(state, context)
+}
+
+fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
+    let intent = intent(state)?;
+    let attempt = intent.current().ok_or_else(|| invalid("attempts"))?;
+    let rail = intent.rail.as_ref().ok_or_else(|| invalid("rail"))?;
+    let since = intent
+        .attempts
+        .iter()
+        .map(|attempt| attempt.planned_at)
+        .min()
+        .unwrap_or(0);
+    let effect = read_effect(&attempt.authorization, &rail.network, &rail.asset, tag, since);
+    state.phase = Phase::Read(tag.to_owned());
+    Ok(effect)
+}
+
+/// The read of one nonce.
+pub(super) fn read_effect(
+    authorization: &Authorization,
+    network: &Network,
+    asset: &Address,
+    tag: &str,
+    since: Seconds,
+) -> Effect {
+    Effect::ReadChain(Json::object([
+        ("network", network.to_json()),
+        ("asset", asset.to_json()),
+        ("payer", authorization.from.to_json()),
+        ("nonce", Json::text(hex::encode(authorization.nonce))),
+        ("tag", Json::text(tag)),
+        ("since", Json::number(since)),
+    ]))
+}
+
+/// Whether a source serves another chain than the offer names.
+pub(super) fn wrong_chain(evidence: &[Json], network: &Network) -> bool {
+    let expected = network.chain_id().map(|id| format!("{id:#x}"));
+    let named = |item: &Json| {
+        item.get("chainId")
+            .and_then(|id| id.as_str().ok())
+            .map(str::to_ascii_lowercase)
+    };
+    evidence.iter().filter_map(named).any(|id| Some(id) != expected)
+}
+
+/// The chain's answer about what was sent.
+pub(super) fn on_evidence(
+    state: &mut State,
+    tag: &str,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let intent = intent(state)?;
+    let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
+    let siblings: Vec<Authorization> = intent
+        .siblings()
+        .iter()
+        .map(|attempt| attempt.authorization.clone())
+        .collect();
+    let ids: Vec<String> = intent
+        .siblings()
+        .iter()
+        .map(|attempt| attempt.attempt_id.clone())
+        .collect();
+    let chain = evidence::Context {
+        network: rail.network,
+        asset: rail.asset,
+        trust_safe: false,
+    };
+    let verdict = evidence::resolve(&siblings, &chain, evidence);
+    state.read = true;
+    match verdict.verdict {
+        VerdictKind::Paid => {
+            let index = verdict.index.unwrap_or(ids.len().saturating_sub(1));
+            let id = ids.get(index).cloned().ok_or_else(|| invalid("index"))?;
+            on_paid(state, &id, &verdict, evidence, context)
+        }
+        VerdictKind::PaidWrongTerms => {
+            let id = current(state)?.attempt_id.clone();
+            remember(state, &verdict, evidence, context.now)?;
+            current_mut(state)?.state = attempt::State::WrongTerms;
+            let finding = finding(state, Code::PaidWrongTerms);
+            state.alerts.push(finding);
+            let then = Then::Fail(Code::PaidWrongTerms.into());
+            Ok(persist(state, Some(WalletChange::Spend(id)), then, context))
+        }
+        VerdictKind::Dead => on_void(state, attempt::State::Dead, &verdict, evidence, context),
+        VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {
+            on_void(state, attempt::State::Cancelled, &verdict, evidence, context)
+        }
+        // The final block may lie behind a payment that has just landed.
+        _ if tag == "finalized" => read(state, "latest"),
+        _ => {
+            remember(state, &verdict, &[], context.now)?;
+            settle(state, context)
+        }
+    }
+}
+
+fn remember(state: &mut State, verdict: &Verdict, evidence: &[Json], now: Seconds) -> Result<(), Error> {
+    let attempt = current_mut(state)?;
+    attempt.verdict = Some(verdict.to_json().with("readAt", Json::number(now)));
+    if !evidence.is_empty() {
+        attempt.evidence = evidence.to_vec();
+    }
+    Ok(())
+}
+
+/// One sibling landed; the others share its nonce and never can. The one that counts is moved to the end.
+fn on_paid(
+    state: &mut State,
+    attempt_id: &str,
+    verdict: &Verdict,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let intent = intent_mut(state)?;
+    let delivered = intent.status == Status::Delivered;
+    close_siblings(intent, attempt::State::Dead);
+    if let Some(position) = intent
+        .attempts
+        .iter()
+        .position(|attempt| attempt.attempt_id == attempt_id)
+    {
+        let paid = intent.attempts.remove(position);
+        intent.attempts.push(paid);
+    }
+    remember(state, verdict, evidence, context.now)?;
+    let attempt = current_mut(state)?;
+    attempt.state = attempt::State::Paid;
+    attempt.transaction = verdict.transaction.clone();
+    let change = WalletChange::Spend(attempt_id.to_owned());
+    let then = if delivered {
+        Then::Done("delivered".to_owned())
+    } else {
+        Then::FetchAnswer
+    };
+    Ok(persist(state, Some(change), then, context))
+}
+
+/// Proven: nothing signed under this nonce can land any more.
+fn on_void(
+    state: &mut State,
+    how: attempt::State,
+    verdict: &Verdict,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    remember(state, verdict, evidence, context.now)?;
+    let mode = state.start.mode;
+    let intent = intent_mut(state)?;
+    let closed = close_siblings(intent, how);
+    if how == attempt::State::Cancelled {
+        intent.generation += 1;
+    }
+    let delivered = intent.status == Status::Delivered;
+    let then = match mode {
+        _ if delivered => Then::Done("delivered".to_owned()),
+        Mode::Fetch => Then::Probe,
+        Mode::Resume | Mode::Release => Then::Done("unpaid".to_owned()),
+    };
+    Ok(persist(
+        state,
+        closed.last().cloned().map(WalletChange::Release),
+        then,
+        context,
+    ))
+}
+
+/// Still unknown. While the window is open the same bytes may go out again; after it a purchase goes on with a new window for
+/// the same nonce, on the same terms.
+fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let attempt = current(state)?;
+    let open = context.now < attempt.valid_before();
+    let unread = !can_read(state, context);
+    let unused = last_verdict(attempt) == Some(VerdictKind::NotYet.as_str());
+    if !open && state.start.mode == Mode::Fetch && (unread || unused) && !state.same_terms {
+        state.same_terms = true;
+        return Ok(probe(state));
+    }
+    if open && state.start.resendable && state.resends < context.config.resends {
+        return pause(state, context);
+    }
+    let failure = unresolved_failure(state, context);
+    if state.start.mode == Mode::Resume {
+        return Ok(persist(state, None, Then::Done("unknown".to_owned()), context));
+    }
+    Ok(persist(state, None, Then::Fail(failure), context))
+}
+
+fn last_verdict(attempt: &Attempt) -> Option<&str> {
+    attempt.verdict.as_ref()?.get("verdict")?.as_str().ok()
+}
+
+fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
+    let Some(attempt) = state.intent.as_ref().and_then(Intent::current) else {
+        return Code::OutcomeUnknown.into();
+    };
+    let verdict = last_verdict(attempt);
+    let seen = attempt.observations.last();
+    let code = match (verdict, seen.map(|seen| seen.outcome.as_str())) {
+        (Some("unreadable"), _) => Code::EvidenceUnreadable,
+        (Some("used_or_cancelled"), _) => Code::UsedOrCancelled,
+        (_, Some("rejected")) => Code::PaymentRejected,
+        (_, Some("in_flight")) => Code::PaymentInFlight,
+        _ => Code::OutcomeUnknown,
+    };
+    let decidable = attempt
+        .valid_before()
+        .saturating_sub(context.now)
+        .clamp(1, MAX_RETRY_AFTER);
+    Failure::from(code).after(Some(state.retry_after.unwrap_or(decidable)))
+}
+
+/// Waits before the same bytes go out again: as long as the seller asked, else 1, 2, 4 … seconds.
+fn pause(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let wait = state.retry_after.unwrap_or(1 << state.resends.min(8));
+    if wait > context.config.max_wait {
+        let failure = match current(state)?.state {
+            attempt::State::Paid => Failure::from(Code::PaymentInFlight).money(Money::Proven),
+            _ => unresolved_failure(state, context),
+        };
+        let then = match state.start.mode {
+            Mode::Resume => Then::Done("unknown".to_owned()),
+            _ => Then::Fail(failure.after(Some(wait))),
+        };
+        return Ok(persist(state, None, then, context));
+    }
+    state.phase = Phase::Wait;
+    Ok(Effect::Wait(wait))
+}
+
+/// The same bytes again; the send is written down first.
+pub(super) fn resend(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    state.resends += 1;
+    let attempt = current_mut(state)?;
+    attempt.sends.push(context.now);
+    Ok(persist(state, None, Then::Send, context))
+}
+
+/// Paid, and the answer is still to be had: the same bytes fetch it while the seller keeps it. After that a claim is held.
+pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let attempt = current(state)?;
+    let kept = attempt
+        .signed_at
+        .is_some_and(|at| context.now < at.saturating_add(RETENTION));
+    let last = attempt
+        .observations
+        .last()
+        .map(|seen| (seen.status, seen.outcome.as_str()));
+    // A definite answer to a resend of these bytes will not change by asking again.
+    let refused = attempt.sends.len() > 1
+        && state.resends > 0
+        && matches!(last, Some((Some(400..=499), outcome)) if outcome != "in_flight");
+    if kept && !refused && state.start.resendable && state.resends < context.config.resends {
+        // The first resend of a call goes out at once: the money has moved, nothing is gained by waiting.
+        return match state.resends {
+            0 if state.retry_after.is_none() => resend(state, context),
+            _ => pause(state, context),
+        };
+    }
+    let (quote_hash, transaction) = (attempt.quote_hash, attempt.settled_in());
+    let mode = state.start.mode;
+    let intent = intent_mut(state)?;
+    intent.status = Status::PaidNotDelivered;
+    let why = if kept { "answer_not_had" } else { "past_retention" };
+    intent.claim = Some(claim(intent, quote_hash, transaction, why, context.now));
+    let finding = finding(state, Code::PaidNotDelivered);
+    state.alerts.push(finding);
+    let then = match mode {
+        Mode::Resume => Then::Done("paid_not_delivered".to_owned()),
+        _ => Then::Fail(Code::PaidNotDelivered.into()),
+    };
+    Ok(persist(state, None, then, context))
+}
+
+// ---------------------------------------------------------------- what is told
+
+/// What was bought, the proof that it was paid, and the absence of the answer.
+pub(super) fn claim(
+    intent: &Intent,
+    quote_hash: [u8; 32],
+    transaction: Option<String>,
+    why: &str,
+    now: Seconds,
+) -> Json {
+    Json::object([
+        ("at", Json::number(now)),
+        ("intentId", Json::text(intent.intent_id.as_str())),
+        ("quoteHash", Json::text(hex::encode(quote_hash))),
+    ])
+    .with_some("transaction", transaction.map(Json::String))
+    .with(
+        "sha256",
+        intent
+            .delivery
+            .as_ref()
+            .and_then(|d| d.get("sha256"))
+            .cloned()
+            .unwrap_or(Json::Null),
+    )
+    .with("why", Json::text(why))
+}
+
+/// A finding for the caller's alert hook.
+pub(super) fn finding(state: &State, code: Code) -> Json {
+    let attempt = state.intent.as_ref().and_then(Intent::current);
+    let attempts = attempt
+        .map(|attempt| Json::text(attempt.attempt_id.as_str()))
+        .into_iter()
+        .collect();
+    Json::object([
+        ("code", Json::text(code.as_str())),
+        ("severity", Json::text("alert")),
+        ("intents", Json::Array(vec![Json::text(state.intent_id.as_str())])),
+        ("attempts", Json::Array(attempts)),
+    ])
+    .with_some(
+        "amount",
+        attempt.map(|attempt| attempt.authorization.value.to_json()),
+    )
+    .with_some(
+        "asset",
+        attempt.map(|attempt| attempt.domain.verifying_contract.to_json()),
+    )
+    .with_some(
+        "network",
+        state
+            .intent
+            .as_ref()
+            .and_then(|i| i.rail.as_ref())
+            .map(|rail| rail.network.to_json()),
+    )
+    .with("next", Json::text(code.next().as_str()))
+    .with("why", Json::text(code.meaning()))
+}
+
+/// What a finished call knows about the money, and what is safe to do next.
+pub(super) fn standing(state: &State, outcome: &str) -> (Money, Next) {
+    let settled = state
+        .intent
+        .as_ref()
+        .and_then(Intent::current)
+        .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.settlement.is_some());
+    match outcome {
+        "delivered" if settled => (Money::Proven, Next::Stop),
+        "delivered" => (Money::Possible, Next::ReadChain),
+        "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
+        "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
+        "unpaid" => (Money::None, Next::SafeToResign),
+        "planned" => (Money::None, Next::ResendSame),
+        _ => (Money::Possible, Next::Wait),
+    }
+}

@@ -1,0 +1,429 @@
+//! What crosses between two steps, and the settings of a payer.
+
+use crate::address::Address;
+use crate::error::{Code, Error, Money, Next};
+use crate::fingerprint::Request;
+use crate::json::Json;
+use crate::network::Network;
+use crate::policy::Policy;
+use crate::time::Seconds;
+
+use super::effect::Failure;
+use super::record::{Intent, Reservation, Wallet, WalletChange};
+
+/// Settings of a payer, the same for every call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// Who pays.
+    pub payer: Address,
+    /// What may be paid.
+    pub policy: Policy,
+    /// Networks that the host can read.
+    pub readable: Vec<Network>,
+    /// How often the same bytes are sent again within one call.
+    pub resends: u64,
+    /// Longest wait within one call; a longer one ends the call with `retryAfter`.
+    pub max_wait: Seconds,
+}
+
+impl Config {
+    /// Reads `{payer, policy?, readable?, resends?, maxWait?}`. Errors: those of the fields with their path.
+    pub fn from_json(json: &Json) -> Result<Config, Error> {
+        let empty = Json::object([]);
+        let policy = json.get("policy").unwrap_or(&empty);
+        Ok(Config {
+            payer: json.read("payer", Address::from_json)?,
+            policy: Policy::from_json(policy).map_err(|error| error.within("policy"))?,
+            readable: json
+                .read_opt("readable", |list| list.as_list(Network::from_json))?
+                .unwrap_or_default(),
+            resends: json.read_opt("resends", Json::as_u64)?.unwrap_or(3),
+            max_wait: json.read_opt("maxWait", Json::as_u64)?.unwrap_or(10),
+        })
+    }
+
+    /// Whether the host can read that network.
+    pub fn can_read(&self, network: &Network) -> bool {
+        self.readable.contains(network)
+    }
+}
+
+/// What a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Buy, or have the answer already bought.
+    Fetch,
+    /// Settle what is open.
+    Resume,
+    /// Close a paid, undelivered purchase as a claim.
+    Release,
+}
+
+/// What a call begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Start {
+    /// What the call is for.
+    pub mode: Mode,
+    /// The request, when buying.
+    pub request: Option<Request>,
+    /// The intent, when settling or releasing.
+    pub intent_id: Option<String>,
+    /// The caller's own id.
+    pub id: Option<String>,
+    /// Display only.
+    pub purpose: Option<String>,
+    /// Run or session.
+    pub scope: String,
+    /// Parent intent.
+    pub parent: Option<String>,
+    /// Most that this intent may cost.
+    pub budget: Option<crate::amount::Amount>,
+    /// Why it is released.
+    pub reason: Option<String>,
+    /// The host can send the request again. After a restart it can't when there was a body.
+    pub resendable: bool,
+}
+
+impl Start {
+    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?}`. Errors: those of the fields
+    /// with their path, `state_invalid` for an unknown mode.
+    pub fn from_json(json: &Json) -> Result<Start, Error> {
+        let mode = match json.read("mode", Json::as_str)? {
+            "fetch" => Mode::Fetch,
+            "resume" => Mode::Resume,
+            "release" => Mode::Release,
+            _ => return Err(Error::new(Code::StateInvalid, "mode")),
+        };
+        let empty = Json::object([]);
+        let init = json.get("intent").unwrap_or(&empty);
+        let text = |name: &str| {
+            init.read_opt(name, Json::as_string)
+                .map_err(|error| error.within("intent"))
+        };
+        Ok(Start {
+            mode,
+            request: json.read_opt("request", Request::from_json)?,
+            intent_id: json.read_opt("intentId", Json::as_string)?,
+            id: text("id")?,
+            purpose: text("purpose")?,
+            scope: text("scope")?.unwrap_or_else(|| "default".to_owned()),
+            parent: text("parent")?,
+            budget: init
+                .read_opt("budget", crate::amount::Amount::from_json)
+                .map_err(|error| error.within("intent"))?,
+            reason: json.read_opt("reason", Json::as_string)?,
+            resendable: json.read_opt("resendable", Json::as_bool)?.unwrap_or(true),
+        })
+    }
+
+    fn to_json(&self) -> Json {
+        let mode = match self.mode {
+            Mode::Fetch => "fetch",
+            Mode::Resume => "resume",
+            Mode::Release => "release",
+        };
+        let intent = Json::object([])
+            .with_some("id", self.id.clone().map(Json::String))
+            .with_some("purpose", self.purpose.clone().map(Json::String))
+            .with("scope", Json::text(self.scope.as_str()))
+            .with_some("parent", self.parent.clone().map(Json::String))
+            .with_some("budget", self.budget.map(|budget| budget.to_json()));
+        Json::object([("mode", Json::text(mode))])
+            .with_some("request", self.request.as_ref().map(Request::to_json))
+            .with_some("intentId", self.intent_id.clone().map(Json::String))
+            .with("intent", intent)
+            .with_some("reason", self.reason.clone().map(Json::String))
+            .with("resendable", Json::Bool(self.resendable))
+    }
+}
+
+/// What the machine waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The series record.
+    LoadSeries,
+    /// The intent and wallet records.
+    LoadIntent,
+    /// The same again, after a conflict.
+    Reload,
+    /// A write.
+    Persist,
+    /// The answer to the unpaid request.
+    Probe,
+    /// A person.
+    Ask,
+    /// The chain, by this tag, before anything is signed.
+    Inspect(String),
+    /// The signer.
+    Sign,
+    /// The answer to the paid request.
+    Send,
+    /// The chain, by this tag, about what was sent.
+    Read(String),
+    /// Time.
+    Wait,
+    /// The end of the answer's body.
+    Deliver,
+}
+
+/// What follows a write.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// Ask the signer.
+    Sign,
+    /// Send the paid request.
+    Send,
+    /// Find out what became of it.
+    Settle,
+    /// Paid: ask for the answer once more.
+    FetchAnswer,
+    /// Ask for the price.
+    Probe,
+    /// Hand the answer over.
+    Deliver,
+    /// Hand the stored answer over.
+    Replay,
+    /// End with this outcome.
+    Done(String),
+    /// End with this failure.
+    Fail(Failure),
+}
+
+/// The state of one call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// What the call began with.
+    pub start: Start,
+    /// What it waits for.
+    pub phase: Phase,
+    /// The intent; empty until known.
+    pub intent_id: String,
+    /// The durable record, as far as known.
+    pub intent: Option<Intent>,
+    /// Its revision in the store.
+    pub intent_rev: Option<u64>,
+    /// The wallet's record.
+    pub wallet: Wallet,
+    /// Its revision.
+    pub wallet_rev: Option<u64>,
+    /// Occurrence of an unnamed call.
+    pub series: Option<u64>,
+    /// Revision of its series.
+    pub series_rev: Option<u64>,
+    /// The write under way: what changes in the wallet.
+    pub change: Option<WalletChange>,
+    /// What follows the write under way.
+    pub then: Option<Then>,
+    /// The price under decision: `{header?, body?, date?}` of the 402 answer.
+    pub price: Option<Json>,
+    /// A person said yes to this price.
+    pub approved: bool,
+    /// The new authorization must repeat the terms of the last.
+    pub same_terms: bool,
+    /// Sends of this call beyond the first.
+    pub resends: u64,
+    /// Wait asked for by the last answer.
+    pub retry_after: Option<Seconds>,
+    /// Conflicts met.
+    pub conflicts: u64,
+    /// The chain was read since the last send.
+    pub read: bool,
+    /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
+    pub first_generation: u64,
+    /// Findings to report with this step.
+    pub alerts: Vec<Json>,
+}
+
+impl State {
+    /// The state before anything is known.
+    pub fn new(start: Start) -> State {
+        State {
+            start,
+            phase: Phase::LoadIntent,
+            intent_id: String::new(),
+            intent: None,
+            intent_rev: None,
+            wallet: Wallet::default(),
+            wallet_rev: None,
+            series: None,
+            series_rev: None,
+            change: None,
+            then: None,
+            price: None,
+            approved: false,
+            same_terms: false,
+            resends: 0,
+            retry_after: None,
+            conflicts: 0,
+            read: false,
+            first_generation: 0,
+            alerts: Vec::new(),
+        }
+    }
+
+    /// As it crosses the boundary. Errors: those of the request's fingerprint.
+    pub fn to_json(&self) -> Result<Json, Error> {
+        let intent = self.intent.as_ref().map(Intent::to_json).transpose()?;
+        Ok(Json::object([
+            ("start", self.start.to_json()),
+            ("phase", self.phase.to_json()),
+            ("intentId", Json::text(self.intent_id.as_str())),
+        ])
+        .with_some("intent", intent)
+        .with_some("intentRev", self.intent_rev.map(Json::number))
+        .with("wallet", self.wallet.to_json())
+        .with_some("walletRev", self.wallet_rev.map(Json::number))
+        .with_some("series", self.series.map(Json::number))
+        .with_some("seriesRev", self.series_rev.map(Json::number))
+        .with_some("change", self.change.as_ref().map(change_to_json))
+        .with_some("then", self.then.as_ref().map(Then::to_json))
+        .with_some("price", self.price.clone())
+        .with("approved", Json::Bool(self.approved))
+        .with("sameTerms", Json::Bool(self.same_terms))
+        .with("resends", Json::number(self.resends))
+        .with_some("retryAfter", self.retry_after.map(Json::number))
+        .with("conflicts", Json::number(self.conflicts))
+        .with("read", Json::Bool(self.read))
+        .with("firstGeneration", Json::number(self.first_generation))
+        .with("alerts", Json::Array(self.alerts.clone())))
+    }
+
+    /// Reads [`State::to_json`]. Errors: those of the fields with their path.
+    pub fn from_json(json: &Json) -> Result<State, Error> {
+        Ok(State {
+            start: json.read("start", Start::from_json)?,
+            phase: json.read("phase", Phase::from_json)?,
+            intent_id: json.read("intentId", Json::as_string)?,
+            intent: json.read_opt("intent", Intent::from_json)?,
+            intent_rev: json.read_opt("intentRev", Json::as_u64)?,
+            wallet: json.read("wallet", Wallet::from_json)?,
+            wallet_rev: json.read_opt("walletRev", Json::as_u64)?,
+            series: json.read_opt("series", Json::as_u64)?,
+            series_rev: json.read_opt("seriesRev", Json::as_u64)?,
+            change: json.read_opt("change", change_from_json)?,
+            then: json.read_opt("then", Then::from_json)?,
+            price: json.get("price").cloned(),
+            approved: json.read("approved", Json::as_bool)?,
+            same_terms: json.read("sameTerms", Json::as_bool)?,
+            resends: json.read("resends", Json::as_u64)?,
+            retry_after: json.read_opt("retryAfter", Json::as_u64)?,
+            conflicts: json.read("conflicts", Json::as_u64)?,
+            read: json.read("read", Json::as_bool)?,
+            first_generation: json.read("firstGeneration", Json::as_u64)?,
+            alerts: json.read("alerts", |list| list.as_list(|item| Ok(item.clone())))?,
+        })
+    }
+}
+
+fn change_to_json(change: &WalletChange) -> Json {
+    match change {
+        WalletChange::Reserve(reservation) => Json::object([("reserve", reservation.to_json())]),
+        WalletChange::Spend(id) => Json::object([("spend", Json::text(id.as_str()))]),
+        WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
+    }
+}
+
+fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
+    if let Some(reservation) = json.read_opt("reserve", Reservation::from_json)? {
+        return Ok(WalletChange::Reserve(reservation));
+    }
+    if let Some(id) = json.read_opt("spend", Json::as_string)? {
+        return Ok(WalletChange::Spend(id));
+    }
+    json.read("release", Json::as_string).map(WalletChange::Release)
+}
+
+impl Phase {
+    fn to_json(&self) -> Json {
+        Json::text(match self {
+            Phase::LoadSeries => "load_series",
+            Phase::LoadIntent => "load_intent",
+            Phase::Reload => "reload",
+            Phase::Persist => "persist",
+            Phase::Probe => "probe",
+            Phase::Ask => "ask",
+            Phase::Inspect(tag) => return Json::text(format!("inspect {tag}")),
+            Phase::Sign => "sign",
+            Phase::Send => "send",
+            Phase::Read(tag) => return Json::text(format!("read {tag}")),
+            Phase::Wait => "wait",
+            Phase::Deliver => "deliver",
+        })
+    }
+
+    fn from_json(json: &Json) -> Result<Phase, Error> {
+        let text = json.as_str()?;
+        Ok(match text {
+            "load_series" => Phase::LoadSeries,
+            "load_intent" => Phase::LoadIntent,
+            "reload" => Phase::Reload,
+            "persist" => Phase::Persist,
+            "probe" => Phase::Probe,
+            "ask" => Phase::Ask,
+            "sign" => Phase::Sign,
+            "send" => Phase::Send,
+            "wait" => Phase::Wait,
+            "deliver" => Phase::Deliver,
+            other => match other.split_once(' ') {
+                Some(("inspect", tag)) => Phase::Inspect(tag.to_owned()),
+                Some(("read", tag)) => Phase::Read(tag.to_owned()),
+                _ => return Err(Error::new(Code::StateInvalid, "")),
+            },
+        })
+    }
+}
+
+impl Then {
+    fn to_json(&self) -> Json {
+        let plain = |kind: &str| Json::object([("do", Json::text(kind))]);
+        match self {
+            Then::Sign => plain("sign"),
+            Then::Send => plain("send"),
+            Then::Settle => plain("settle"),
+            Then::FetchAnswer => plain("fetch_answer"),
+            Then::Probe => plain("probe"),
+            Then::Deliver => plain("deliver"),
+            Then::Replay => plain("replay"),
+            Then::Done(outcome) => plain("done").with("outcome", Json::text(outcome.as_str())),
+            Then::Fail(failure) => plain("fail").with("failure", failure.to_json(None, None)),
+        }
+    }
+
+    fn from_json(json: &Json) -> Result<Then, Error> {
+        Ok(match json.read("do", Json::as_str)? {
+            "sign" => Then::Sign,
+            "send" => Then::Send,
+            "settle" => Then::Settle,
+            "fetch_answer" => Then::FetchAnswer,
+            "probe" => Then::Probe,
+            "deliver" => Then::Deliver,
+            "replay" => Then::Replay,
+            "done" => Then::Done(json.read("outcome", Json::as_string)?),
+            "fail" => Then::Fail(json.read("failure", failure_from_json)?),
+            _ => return Err(Error::new(Code::StateInvalid, "do")),
+        })
+    }
+}
+
+fn failure_from_json(json: &Json) -> Result<Failure, Error> {
+    let invalid = || Error::new(Code::StateInvalid, "");
+    let code = json.read("code", |code| {
+        let text = code.as_str()?;
+        Code::ALL
+            .iter()
+            .copied()
+            .find(|code| code.as_str() == text)
+            .ok_or_else(invalid)
+    })?;
+    let money = json.read("money", |money| Money::parse(money.as_str()?).ok_or_else(invalid))?;
+    let next = json.read("next", |next| Next::parse(next.as_str()?).ok_or_else(invalid))?;
+    let field = json.read("field", Json::as_string)?;
+    let retry_after = json.read_opt("retryAfter", Json::as_u64)?;
+    Ok(Failure {
+        code,
+        field,
+        next,
+        money,
+        retry_after,
+    })
+}
