@@ -14,10 +14,11 @@ const ERC6492_SUFFIX: &str = "64926492649264926492649264926492649264926492649264
 /// wrapper, `signature_invalid` for any other length (so also EIP-2098), other `v`, `r` or `s` of zero or not below the
 /// group order, and `s` above half of it (EIP-2).
 pub fn parse_signature(text: &str) -> Result<[u8; 65], Error> {
-    if text.len() > 2 + 130 && text.get(text.len() - 64..) == Some(ERC6492_SUFFIX) {
+    let invalid = || Error::new(Code::SignatureInvalid, "");
+    if text.len() > 2 + 130 && text.ends_with(ERC6492_SUFFIX) {
+        hex::decode(text).map_err(|_| invalid())?;
         return Err(Error::new(Code::ContractSignature, ""));
     }
-    let invalid = || Error::new(Code::SignatureInvalid, "");
     let mut bytes: [u8; 65] = hex::decode_array(text).map_err(|_| invalid())?;
     split(&bytes).ok_or_else(invalid)?;
     if let Some(v) = bytes.last_mut() {
@@ -76,8 +77,12 @@ pub fn verify(
     low_s: bool,
 ) -> Result<bool, Error> {
     use k256::ecdsa::signature::hazmat::PrehashVerifier;
-    let key = VerifyingKey::from_sec1_bytes(public_key)
-        .map_err(|_| Error::new(Code::PublicKeyInvalid, "publicKey"))?;
+    let invalid = || Error::new(Code::PublicKeyInvalid, "publicKey");
+    // The library also reads points without a sign bit, which no Ethereum key is.
+    if !matches!(public_key, [2..=4, ..]) {
+        return Err(invalid());
+    }
+    let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| invalid())?;
     let parsed = match encoding {
         Encoding::Der => Signature::from_der(signature),
         Encoding::P1363 => Signature::from_slice(signature),

@@ -6,17 +6,13 @@ use k256::ecdsa::{SigningKey, VerifyingKey};
 use crate::address::Address;
 use crate::error::{Code, Error};
 
+/// The key, which wipes itself when dropped. Exactly 32 bytes: a shorter key is a mistake, not one to be padded.
 fn signing_key(key: &[u8]) -> Result<SigningKey, Error> {
-    SigningKey::from_slice(key)
-        .map_err(|_| Error::new(Code::PrivateKeyInvalid, "privateKey"))
-        .and_then(|parsed| {
-            // The library pads short keys; a short key is a mistake here.
-            if key.len() == 32 {
-                Ok(parsed)
-            } else {
-                Err(Error::new(Code::PrivateKeyInvalid, "privateKey"))
-            }
-        })
+    let invalid = || Error::new(Code::PrivateKeyInvalid, "privateKey");
+    if key.len() != 32 {
+        return Err(invalid());
+    }
+    SigningKey::from_slice(key).map_err(|_| invalid())
 }
 
 /// Signs a digest: 65 bytes `r | s | v`, low `s`, `v` 27 or 28, the same for the same input. The signature is checked before it
