@@ -1,2 +1,25 @@
-/** counterfoil/node: what needs a file system. */
-export {};
+/** counterfoil/node: what needs a file system, and the reader of chain evidence. */
+import type { Address, ChainEvidence, Hex, JournalStore, Network, Rpc, UnreadableEvidence } from "./values.js";
+
+/**
+ * A journal in one append-only file, each commit a line that is on the disk before `commit` resolves. `path` is the file, or a folder that gets
+ * a `journal.jsonl`; what is missing is made, readable by its owner only. Opened at the first use: `journal_locked` while another
+ * process has it, `journal_corrupt` at the damaged byte, `journal_unavailable` when the file can't be had. After a failed write everything is
+ * refused until the journal is opened again.
+ */
+export function fileJournal(path: string | { path: string }): JournalStore;
+/** A journal that ends with the process. */
+export function memoryJournal(): JournalStore;
+/**
+ * What each source tells about one nonce, read at one block: the lowest that all of them have under `tag`. Never throws for a source that can't
+ * be read: it answers `{error: "unreachable"}`, which `resolve` counts as unreadable.
+ */
+export function readEvidence(rpcs: Rpc | Rpc[], what: {
+  network: Network; asset: Address; payer: Address; nonce: Hex;
+  /** "finalized" when absent. */
+  tag?: "latest" | "safe" | "finalized";
+  /** Block before which no log can be; without it the search goes back in bounded steps. */
+  since?: number;
+  /** Milliseconds for one call, 10,000 when absent. */
+  timeout?: number;
+}): Promise<(ChainEvidence | UnreadableEvidence)[]>;

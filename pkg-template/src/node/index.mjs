@@ -1,2 +1,5 @@
 // counterfoil/node: what needs a file system, and the reader of chain evidence.
-export {};
+
+export { fileJournal } from "./file-journal.mjs";
+export { memoryJournal } from "../journal.mjs";
+export { readEvidence } from "../rpc.mjs";

@@ -1,0 +1,137 @@
+// Reads what the core needs to judge a nonce, over JSON-RPC. It collects answers and judges none of them: a source that
+// can't be read is reported as such, and what the answers mean is for `resolve`.
+
+const AUTHORIZATION_STATE = "0xe94a0102"; // authorizationState(address,bytes32)
+const AUTHORIZATION_USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
+const AUTHORIZATION_CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
+
+const LARGEST_ANSWER = 8 << 20; // bytes
+// Widths of one eth_getLogs in blocks: the second is tried where the first is refused. Together at most this many calls.
+const WIDTHS = [10_000, 1_000];
+const LOG_CALLS = 60;
+
+/** The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. */
+export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", since, timeout = 10_000 }) {
+  const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
+  const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
+  // Sources are never quite equally far, and only what is read at the same block can agree.
+  const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
+  const what = { asset, payer: word(payer), nonce: word(nonce), since, tag, lowest };
+  const found = heads.map((start, i) => start && reachable(() => evidence(sources[i], start, what)));
+  return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
+}
+
+async function reachable(read) {
+  try {
+    return await read();
+  } catch {
+    return undefined;
+  }
+}
+
+async function head(ask, tag) {
+  const [chainId, block] = await Promise.all([ask("eth_chainId"), ask("eth_getBlockByNumber", tag, false)]);
+  number(block.number);
+  return { chainId, block };
+}
+
+async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, since, tag, lowest }) {
+  const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
+  const call = { to: asset, data: `${AUTHORIZATION_STATE}${payer.slice(2)}${nonce.slice(2)}` };
+  const authorizationState = await stateAt(ask, call, block);
+  // An unused nonce has no log to be found further back; the newest stretch is asked for all the same, because logs that
+  // could not be had must be told from logs that are not there.
+  const back = since === undefined && BigInt(authorizationState) === 0n ? lowest - WIDTHS[1] : undefined;
+  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, nonce] };
+  const { logs, logsRange } = await searchBack(ask, filter, lowest, Math.max(0, since ?? back ?? 0));
+  const transaction = logs?.at(-1)?.transactionHash;
+  const receipt = transaction === undefined ? null : await ask("eth_getTransactionReceipt", transaction);
+  const { number: height, hash, timestamp, stateRoot } = block;
+  return {
+    chainId,
+    block: { number: height, hash, timestamp, tag, ...(stateRoot && { stateRoot }) },
+    authorizationState,
+    logs,
+    ...(logsRange && { logsRange }),
+    receipt,
+  };
+}
+
+/** By hash (EIP-1898), so that a reorganisation can't slip in between; by number where that is refused, and looked at again. */
+async function stateAt(ask, call, block) {
+  try {
+    return await ask("eth_call", call, { blockHash: block.hash, requireCanonical: true });
+  } catch {
+    const state = await ask("eth_call", call, block.number);
+    const again = await ask("eth_getBlockByNumber", block.number, false);
+    if (again.hash !== block.hash) throw new Error("reorganised");
+    return state;
+  }
+}
+
+/** Logs from `to` backwards to `from`, stretch by stretch, until some are found; null when a stretch is refused. */
+async function searchBack(ask, filter, to, from) {
+  let width = 0;
+  let end = to;
+  for (let calls = 0; calls < LOG_CALLS && end >= from; calls++) {
+    const start = Math.max(from, end - WIDTHS[width] + 1);
+    let logs;
+    try {
+      logs = await ask("eth_getLogs", { ...filter, fromBlock: quantity(start), toBlock: quantity(end) });
+      if (!Array.isArray(logs)) throw new Error("no list");
+    } catch {
+      if (++width < WIDTHS.length) continue;
+      return { logs: null };
+    }
+    if (logs.length > 0 || start === from) return { logs, logsRange: { from: quantity(start), to: quantity(to) } };
+    end = start - 1;
+  }
+  return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };
+}
+
+async function request(rpc, method, params, timeout) {
+  const signal = AbortSignal.timeout(timeout);
+  if (typeof rpc === "function") {
+    const late = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    return Promise.race([rpc(method, params), late]);
+  }
+  const answer = await fetch(rpc, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    redirect: "error",
+    signal,
+  });
+  const { error, result } = JSON.parse(await bounded(answer));
+  if (error || result === undefined) throw new Error(`${method} was refused`);
+  return result;
+}
+
+async function bounded(answer) {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const reader = answer.body.getReader();
+  let [text, length] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.length;
+    if (length > LARGEST_ANSWER) {
+      await reader.cancel();
+      throw new Error("the answer is too large");
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function word(hex) {
+  return `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
+}
+
+function quantity(value) {
+  return `0x${value.toString(16)}`;
+}
+
+function number(hex) {
+  if (!/^0x[0-9a-f]{1,13}$/i.test(hex)) throw new Error("not a quantity");
+  return parseInt(hex, 16);
+}
