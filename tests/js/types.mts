@@ -1,0 +1,56 @@
+// Compiled against the packed package, never run. Each @ts-expect-error is a line that must not compile.
+
+import { CounterfoilError, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
+import { authorizationNonce, classify, resolve, type ChainEvidence } from "counterfoil/core";
+import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
+import { call } from "counterfoil/raw";
+import { verifyReceipt, type Report } from "counterfoil/verify";
+
+declare const authorization: Authorization;
+declare const domain: Eip712Domain;
+declare const key: Uint8Array;
+declare const evidence: ChainEvidence;
+
+const signature: `0x${string}` = signAuthorization(authorization, domain, key);
+// @ts-expect-error a key is bytes, never text
+signAuthorization(authorization, domain, "0x01");
+// @ts-expect-error amounts are text
+const amount: Authorization["value"] = 10000;
+// @ts-expect-error bigint is not
+const big: Authorization["value"] = 10000n;
+
+const many: boolean[] = verifySignatures([{ digest: "0x00", signature, signer: "0x00" }]);
+const packed: Uint8Array = verifySignatures(new Uint8Array(117));
+// @ts-expect-error no 0x
+verifySignatures([{ digest: "00", signature, signer: "0x00" }]);
+
+const verdict = resolve(authorization, { network: "eip155:8453", asset: "0x00" }, [evidence, { error: "unreachable" }]).verdict;
+if (verdict === "dead" || verdict === "paid") void 0;
+// @ts-expect-error there is no such verdict
+if (verdict === "maybe") void 0;
+
+const nonce: `0x${string}` = authorizationNonce({ intentId: "i", payer: "0x00", network: "eip155:8453", asset: "0x00", generation: 0 });
+const money: "none" | "possible" | "proven" | "proven_twice" = classify({ status: 200 }).money;
+const report: Report = verifyReceipt("{}", { body: key, evidence: [evidence] });
+// @ts-expect-error a body is bytes
+verifyReceipt("{}", { body: "text" });
+
+const raw: unknown = call("errorCodes", {});
+try {
+  await load();
+} catch (error) {
+  if (error instanceof CounterfoilError) {
+    const code: string = error.code;
+    // @ts-expect-error read only
+    error.code = code;
+  }
+}
+
+const journal = fileJournal({ path: "journal.jsonl" });
+const done = await memoryJournal().commit([{ key: "k", expect: "absent", put: key }]);
+// @ts-expect-error which key it was is told only when it failed
+done.key;
+for await (const { key, rev, value } of journal.scan("intent/")) [key satisfies string, rev satisfies number, value satisfies Uint8Array];
+const read = await readEvidence([async () => null], { network: "eip155:8453", asset: "0x00", payer: "0x00", nonce });
+
+export { amount, big, many, money, packed, raw, read, report };
