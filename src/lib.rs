@@ -50,6 +50,8 @@ pub mod journal;
 
 pub mod evidence;
 
+pub mod receipt;
+
 pub mod client;
 
 pub mod wasm;

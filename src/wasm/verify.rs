@@ -1,15 +1,23 @@
-//! Reading the chain.
+//! Reading the chain and verifying receipts.
 
 use super::Input;
 use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context};
 use crate::json::Json;
+use crate::receipt;
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     match name {
         "resolve" => Some(resolve(&input.json)),
+        "verifyReceipt" => Some(verify_receipt(input)),
+        "bundleEvidenceTargets" => Some(
+            input
+                .json
+                .read("receipt", Json::as_str)
+                .and_then(receipt::evidence_targets),
+        ),
         _ => None,
     }
 }
@@ -19,4 +27,14 @@ fn resolve(input: &Json) -> Result<Json, Error> {
     let context = input.read("ctx", Context::from_json)?;
     let evidence = input.read("evidence", Json::as_array)?;
     Ok(evidence::resolve(&authorizations, &context, evidence).to_json())
+}
+
+fn verify_receipt(input: &Input) -> Result<Json, Error> {
+    let none = Json::Object(Vec::new());
+    let receipt = input.json.read("receipt", Json::as_str)?;
+    receipt::verify(
+        receipt,
+        input.json.get("material").unwrap_or(&none),
+        input.bytes.as_deref(),
+    )
 }

@@ -1,0 +1,76 @@
+//! Proving a payment afterwards: one document, the caller's material, and a list of named checks.
+//!
+//! Profiles: a bare x402 settlement response (header value or JSON), a gateway's receipt with the SHA-256 of the response, and
+//! a counterfoil bundle. Trust comes from the material alone; what a document says of the chain is never believed.
+//!
+//! The verdict is `failed` when any check failed, `verified` when every required check passed, else `incomplete`. The ids
+//! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,nonce}`,
+//! `payment.header`, `signature`, `record.consistent`,
+//! `settlement.{success,network,payer,payTo,asset,amount,transaction}`,
+//! `chain.{source,authorization,transfer,finality}`, `delivery.{hash,length}`,
+//! `expect.{kind,payer,payTo,resource,amount}`. In a bundle of several purchases each but `format` stands after
+//! `purchase[n].`.
+
+mod bundle;
+mod checks;
+mod material;
+mod profiles;
+mod record;
+
+use crate::base64;
+use crate::error::Error;
+use crate::json::{self, Json};
+use crate::x402::settlement_response::{self, SettlementResponse};
+use material::Material;
+
+/// A document of a known profile.
+enum Profile {
+    Bundle(Json),
+    Statement(profiles::Statement),
+}
+
+/// Verifies one document and reports. `body` is the answer's exact bytes.
+///
+/// Errors in this order: those of the JSON reader, `receipt_invalid` (no known profile), those of the profile's fields,
+/// those of the material's fields.
+pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Json, Error> {
+    let profile = profile(receipt)?;
+    let material = Material::read(material, body)?;
+    match profile {
+        Profile::Bundle(json) => bundle::judge(&json, &material),
+        Profile::Statement(statement) => profiles::judge(statement, &material),
+    }
+}
+
+/// What a host should read from the chain to verify this document: `[{network, asset, payer, nonce, attemptId,
+/// transaction?}]`, empty for anything but a bundle. Errors: those of [`verify`] for the document.
+pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
+    match profile(receipt)? {
+        Profile::Bundle(json) => bundle::targets(&json),
+        Profile::Statement(_) => Ok(Json::Array(Vec::new())),
+    }
+}
+
+fn profile(receipt: &str) -> Result<Profile, Error> {
+    let text = receipt.trim();
+    if !text.starts_with('{') {
+        if text.is_empty() || base64::decode_header(text).is_err() {
+            return Err(bundle::invalid(""));
+        }
+        return settlement_response::parse(text).and_then(settlement);
+    }
+    let json = json::parse(text)?;
+    if json.get("type").is_some_and(|kind| *kind == Json::text("counterfoil/bundle")) {
+        Ok(Profile::Bundle(json))
+    } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
+        SettlementResponse::from_json(&json).and_then(settlement)
+    } else if profiles::is_gateway(&json) {
+        profiles::gateway(&json).map(Profile::Statement)
+    } else {
+        Err(bundle::invalid(""))
+    }
+}
+
+fn settlement(response: SettlementResponse) -> Result<Profile, Error> {
+    profiles::exact(response).map(|response| Profile::Statement(response.into()))
+}

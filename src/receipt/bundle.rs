@@ -1,0 +1,352 @@
+//! The profile of a counterfoil bundle: the payer's own records, checked against themselves, the signatures, the seller's
+//! answers, and the chain evidence that the caller hands in.
+
+use super::checks::Checks;
+use super::material::{self, Material, Subject};
+use super::profiles::exact;
+use super::record::{Attempt, Quote, Record};
+use crate::base64;
+use crate::digest;
+use crate::error::{Code, Error};
+use crate::evidence::{Context, Verdict};
+use crate::hex;
+use crate::intent;
+use crate::json::Json;
+use crate::quote;
+use crate::x402::payment_payload;
+use crate::x402::payment_required::Terms;
+use crate::x402::settlement_response::{self, SettlementResponse};
+
+const DOES_NOT_PROVE: &[&str] = &[
+    "That the answer was correct, complete or useful.",
+    "Who operates the recipient's address.",
+    "That the seller sent these bytes: the payer recorded the answer, the seller did not sign it.",
+    "That the offer came from the seller: an offer is not signed.",
+    "When each step happened: the times are the payer's own clock.",
+    "That the payer kept no other journal: purchases outside this bundle are not seen.",
+];
+
+/// The report on a bundle.
+pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Json, Error> {
+    let (payer, records) = super::record::bundle(bundle)?;
+    let mut checks = Checks::default();
+    checks.pass("format");
+    let several = records.len() > 1;
+    let mut purchases = Vec::new();
+    for (index, record) in records.iter().enumerate() {
+        if several {
+            checks.prefix = format!("purchase[{index}].");
+        }
+        let within = |error: Error| error.within(&format!("intents[{index}]"));
+        let foreign = (record.principal != payer).then_some("The bundle is another payer's.");
+        purchases.push(purchase(record, foreign, material, &records, &mut checks).map_err(within)?);
+    }
+    if records.is_empty() {
+        checks.missing("chain.source", "The bundle holds no purchase.");
+    }
+    let count = Json::number(purchases.len() as u64);
+    let facts = match purchases.pop() {
+        Some(only) if purchases.is_empty() => only.with("purchases", count),
+        last => {
+            purchases.extend(last);
+            Json::object([("kind", Json::text("bundle")), ("payer", payer.to_json()), ("purchases", count)])
+                .with("items", Json::Array(purchases))
+        }
+    };
+    Ok(checks.report(facts, DOES_NOT_PROVE))
+}
+
+fn purchase(
+    record: &Record,
+    foreign: Option<&'static str>,
+    material: &Material,
+    all: &[Record],
+    checks: &mut Checks,
+) -> Result<Json, Error> {
+    identity(record, checks)?;
+    signed(record, checks)?;
+    let settlement = record
+        .attempts
+        .iter()
+        .map(|attempt| attempt.settlement.map(|raw| settlement_response::parse(raw).and_then(exact)).transpose())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| error.within("settlement"))?;
+    let at = record.paying();
+    let attempt = at.and_then(|at| record.attempts.get(at));
+    let settlement = at.and_then(|at| settlement.get(at)).and_then(Option::as_ref);
+    match foreign.or_else(|| record.contradiction(settlement)) {
+        Some(why) => checks.fail("record.consistent", why),
+        None => checks.pass("record.consistent"),
+    }
+
+    let evidence = matching(attempt, material, all);
+    let subject = attempt.map(|attempt| context(record, attempt)).transpose()?;
+    let subject = subject.as_ref().map(|(siblings, context)| (siblings.as_slice(), context.clone()));
+    let verdict = material::chain(checks, subject, &evidence, record.claims_paid());
+    settled(attempt, settlement, verdict.as_ref(), checks)?;
+    let delivered = delivered(record, material, all, checks)?;
+
+    let subject = describe(record, attempt, settlement, verdict.as_ref(), delivered)?;
+    subject.expect(&material.expect, checks);
+    Ok(subject
+        .facts()
+        .with("intentId", Json::text(record.intent_id))
+        .with("status", Json::text(record.status))
+        .with("method", Json::text(record.request.method.as_str()))
+        .with("attempts", Json::number(record.attempts.len() as u64)))
+}
+
+/// Who wants what: the intent's id, the request, the offers.
+fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
+    let expected = match record.id {
+        Some(id) => intent::explicit_intent_id(&record.principal, id)?,
+        // Without an id of the caller's the intent is the request, the scope and the number of the call.
+        None => {
+            let args = Json::object([
+                ("fingerprint", Json::text(hex::encode(record.fingerprint))),
+                ("occurrence", Json::number(record.occurrence)),
+            ]);
+            intent::intent_id(&record.principal, "fetch", &args, record.scope, record.parent)?
+        }
+    };
+    checks.equal("intent.id", &expected.as_str(), &record.intent_id);
+    let fingerprint = record.request.fingerprint()?;
+    checks.equal("quote.request", &hex::encode(fingerprint), &hex::encode(record.fingerprint));
+    if record.quotes.is_empty() {
+        checks.missing("quote.hash", "The record holds no offer.");
+    }
+    let mut hashes = Vec::new();
+    for quote in &record.quotes {
+        hashes.push((quote::quote_hash(quote.requirements, &fingerprint)?, quote.hash));
+    }
+    let changed = hashes.iter().find(|(computed, recorded)| computed != recorded);
+    if let Some((computed, recorded)) = changed.or(hashes.last()) {
+        checks.equal("quote.hash", &hex::encode(computed), &hex::encode(recorded));
+    }
+    Ok(())
+}
+
+/// What was signed and sent, over every attempt: each check shows the first that fails, else the last.
+fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
+    const IDS: [&str; 5] =
+        ["authorization.terms", "authorization.domain", "authorization.nonce", "payment.header", "signature"];
+    if record.attempts.is_empty() {
+        IDS.iter().for_each(|id| checks.missing(id, "Nothing was signed."));
+        return Ok(());
+    }
+    let mut each = Vec::new();
+    for attempt in &record.attempts {
+        let mut one = checks.beside();
+        let quote = record.quotes.iter().find(|quote| quote.hash == attempt.quote_hash);
+        match quote.map(|quote| (quote, quote.offer.terms())) {
+            Some((quote, Ok(terms))) => {
+                terms_signed(record, attempt, &terms, &mut one)?;
+                header(attempt, quote, &mut one);
+            }
+            Some((_, Err(error))) => one.fail("authorization.terms", error.code.meaning()),
+            None => one.fail("authorization.terms", "The offer that it pays is not in the record."),
+        }
+        material::domain(&mut one, &attempt.domain);
+        nonce(record, attempt, &mut one)?;
+        match attempt.signature {
+            Some(signature) => {
+                material::signature(&mut one, &attempt.authorization, &attempt.domain, signature);
+            }
+            None => one.missing("signature", "This attempt was never signed."),
+        }
+        each.push(one);
+    }
+    IDS.iter().for_each(|id| checks.worst(id, &each));
+    Ok(())
+}
+
+fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut Checks) -> Result<(), Error> {
+    let (signed, domain) = (&attempt.authorization, &attempt.domain);
+    let network = material::network_of(domain)?;
+    let equal = (signed.from, signed.to, signed.value) == (record.principal, terms.pay_to, terms.amount)
+        && *domain == terms.domain;
+    checks.equal_text(
+        "authorization.terms",
+        equal,
+        format!("{} of {} on {} from {} to {}", terms.amount, terms.asset, terms.network, record.principal, terms.pay_to),
+        format!("{} of {} on {network} from {} to {}", signed.value, domain.verifying_contract, signed.from, signed.to),
+    );
+    Ok(())
+}
+
+fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
+    const ID: &str = "payment.header";
+    let (Some((name, value)), Some(signature)) = (attempt.header, attempt.signature) else {
+        return checks.missing(ID, "This attempt was never sent.");
+    };
+    let (signed, id) = (&attempt.authorization, attempt.payment_id);
+    let built = payment_payload::build(&quote.required, &quote.offer, signed, signature, id).and_then(|payment| {
+        let (name, _) = payment_payload::encode(&payment)?;
+        Ok((name, payment.to_canonical()?))
+    });
+    let sent = payment_payload::parse(value).and_then(|payment| payment.to_canonical());
+    match (built, sent) {
+        (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
+        (Err(error), _) | (_, Err(error)) => checks.fail(ID, error.code.meaning()),
+        _ => checks.fail(ID, "The header holds something else than was signed for."),
+    }
+}
+
+fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), Error> {
+    const ID: &str = "authorization.nonce";
+    if record.keyed {
+        checks.skip(ID, "It is keyed with the payer's secret, which is not in the bundle.");
+        return Ok(());
+    }
+    let (network, asset) = (material::network_of(&attempt.domain)?, attempt.domain.verifying_contract);
+    let payer = record.principal;
+    let (id, generation) = (record.intent_id, attempt.generation);
+    let expected = intent::authorization_nonce(id, &payer, &network, &asset, generation, 0, None)?;
+    checks.equal(ID, &hex::encode(expected), &hex::encode(attempt.authorization.nonce));
+    Ok(())
+}
+
+/// The authorizations that compete with this attempt's for one nonce, this one included, and where to look.
+fn context(
+    record: &Record,
+    attempt: &Attempt,
+) -> Result<(Vec<crate::eip3009::Authorization>, Context), Error> {
+    let nonce = attempt.authorization.nonce;
+    let siblings = record.attempts.iter().filter(|one| one.authorization.nonce == nonce);
+    let siblings = siblings.map(|one| one.authorization.clone()).collect();
+    let context = Context {
+        network: material::network_of(&attempt.domain)?,
+        asset: attempt.domain.verifying_contract,
+        trust_safe: false,
+    };
+    Ok((siblings, context))
+}
+
+/// The caller's evidence about this attempt: the nonce stands in its logs, or the bundle has but one nonce.
+fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Record]) -> Vec<Json> {
+    let Some(attempt) = attempt else { return Vec::new() };
+    let nonce = attempt.authorization.nonce;
+    let mut attempts = all.iter().flat_map(|record| &record.attempts);
+    if attempts.all(|one| one.authorization.nonce == nonce) {
+        return material.evidence.clone();
+    }
+    material.evidence.iter().filter(|evidence| names(evidence, &nonce)).cloned().collect()
+}
+
+fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
+    let named = |topic: &Json| topic.as_str().is_ok_and(|text| hex::decode_array(text) == Ok(*nonce));
+    let logs = evidence.get("logs").and_then(|logs| logs.as_array().ok()).unwrap_or_default();
+    logs.iter()
+        .filter_map(|log| log.get("topics")?.as_array().ok())
+        .any(|topics| topics.get(2).is_some_and(named))
+}
+
+/// What the seller says of the attempt that counts.
+fn settled(
+    attempt: Option<&Attempt>,
+    settlement: Option<&SettlementResponse>,
+    verdict: Option<&Verdict>,
+    checks: &mut Checks,
+) -> Result<(), Error> {
+    let (Some(attempt), Some(settlement)) = (attempt, settlement) else {
+        checks.skip("settlement.success", "The record holds no settlement response; the chain decides.");
+        return Ok(());
+    };
+    checks.equal("settlement.success", &true, &settlement.success);
+    checks.equal("settlement.network", &material::network_of(&attempt.domain)?, &settlement.network);
+    match &settlement.payer {
+        Some(payer) => checks.equal("settlement.payer", &attempt.authorization.from, payer),
+        None => checks.skip("settlement.payer", "The settlement response names no payer."),
+    }
+    if let Some(amount) = &settlement.amount {
+        checks.equal("settlement.amount", &attempt.authorization.value, amount);
+    }
+    material::transaction(checks, Some(&settlement.network), Some(&settlement.transaction), verdict);
+    Ok(())
+}
+
+/// What arrived. False when nothing did, or not these bytes.
+fn delivered(
+    record: &Record,
+    material: &Material,
+    all: &[Record],
+    checks: &mut Checks,
+) -> Result<bool, Error> {
+    let Some(delivery) = &record.delivery else {
+        checks.skip("delivery.hash", "The record says that no answer was received.");
+        return Ok(false);
+    };
+    let stored = delivery.body.map(base64::decode_header).transpose().map_err(|e| e.within("delivery.body"))?;
+    let stored = stored.as_deref().map(|body| (body, false));
+    // Bytes handed in are about the one purchase that was delivered; among several they would be about none.
+    let only = all.iter().filter(|record| record.delivery.is_some()).count() == 1;
+    let given = material.body.filter(|_| only).map(|body| (body, material.coded));
+    // Where both are there, the one that differs is shown.
+    let differs = |(body, coded): &(&[u8], bool)| !coded && digest::sha256(body) != delivery.sha256;
+    match stored.filter(differs).or(given.filter(|(_, coded)| !coded)).or(stored).or(given) {
+        Some((body, coded)) => {
+            material::delivery(checks, &delivery.sha256, Some(delivery.length), body, coded);
+        }
+        None => {
+            checks.missing("delivery.hash", "The record keeps the digest only; hand in the exact bytes of the answer.");
+        }
+    }
+    Ok(!checks.failed("delivery.hash"))
+}
+
+fn describe(
+    record: &Record,
+    attempt: Option<&Attempt>,
+    settlement: Option<&SettlementResponse>,
+    verdict: Option<&Verdict>,
+    delivered: bool,
+) -> Result<Subject, Error> {
+    let proven = verdict.and_then(|verdict| verdict.transaction.clone());
+    let said = settlement.and_then(SettlementResponse::transaction_hash);
+    Ok(Subject {
+        kind: "bundle",
+        network: attempt.map(|attempt| material::network_of(&attempt.domain)).transpose()?,
+        asset: attempt.map(|attempt| attempt.domain.verifying_contract),
+        payer: Some(record.principal),
+        pay_to: attempt.map(|attempt| attempt.authorization.to),
+        amount: attempt.map(|attempt| attempt.authorization.value),
+        resource: Some(record.request.url.clone()),
+        transaction: proven.or(said).or(attempt.and_then(|attempt| attempt.transaction.map(str::to_owned))),
+        sha256: record.delivery.as_ref().map(|delivery| delivery.sha256),
+        delivered,
+    })
+}
+
+/// What a host should read from the chain: one entry for each nonce of each record.
+pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
+    let (_, records) = super::record::bundle(bundle)?;
+    let mut seen = Vec::new();
+    let mut targets = Vec::new();
+    for attempt in records.iter().flat_map(|record| &record.attempts) {
+        let slot = (attempt.authorization.from, attempt.authorization.nonce, attempt.domain.clone());
+        if attempt.signature.is_none() || seen.contains(&slot) {
+            continue;
+        }
+        let transaction = match attempt.transaction {
+            Some(transaction) => Some(transaction.to_owned()),
+            None => attempt.settlement.and_then(|said| settlement_response::parse(said).ok()?.transaction_hash()),
+        };
+        targets.push(
+            Json::object([
+                ("network", material::network_of(&attempt.domain)?.to_json()),
+                ("asset", attempt.domain.verifying_contract.to_json()),
+                ("payer", attempt.authorization.from.to_json()),
+                ("nonce", Json::text(hex::encode(attempt.authorization.nonce))),
+                ("attemptId", Json::text(attempt.id)),
+            ])
+            .with_some("transaction", transaction.map(Json::String)),
+        );
+        seen.push(slot);
+    }
+    Ok(Json::Array(targets))
+}
+
+/// The error of a bundle that is none.
+pub(super) fn invalid(field: &str) -> Error {
+    Error::new(Code::ReceiptInvalid, field)
+}

@@ -1,0 +1,256 @@
+//! What the caller brings: the bytes, the authorization, the chain evidence and what is expected. All trust comes from here.
+
+use super::checks::Checks;
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::digest;
+use crate::eip3009::Authorization;
+use crate::eip712::Domain;
+use crate::error::{Code, Error};
+use crate::evidence::{self, Context, Verdict, VerdictKind};
+use crate::fingerprint::Request;
+use crate::hex;
+use crate::json::Json;
+use crate::network::{known_token, Network};
+use crate::x402::payment_required::{Offer, Terms};
+
+/// The caller's material, read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Material<'a> {
+    pub body: Option<&'a [u8]>,
+    /// The bytes still carry a content coding.
+    pub coded: bool,
+    pub authorization: Option<Authorization>,
+    pub domain: Option<Domain>,
+    pub signature: Option<String>,
+    pub terms: Option<Terms>,
+    pub evidence: Vec<Json>,
+    pub expect: Expect,
+}
+
+/// What the caller says the document should be about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Expect {
+    kind: Option<String>,
+    payer: Option<Address>,
+    pay_to: Option<Address>,
+    resource: Option<String>,
+    amount: Option<Amount>,
+}
+
+impl<'a> Material<'a> {
+    /// Reads the material. Errors: those of its fields, below `material`.
+    pub fn read(json: &Json, body: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
+        Material::fields(json, body).map_err(|error| error.within("material"))
+    }
+
+    fn fields(json: &Json, body: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
+        json.as_object()?;
+        let coding = json.read_opt("bodyEncoding", Json::as_str)?.unwrap_or("identity");
+        let terms = |requirements: &Json| Offer { requirements: requirements.clone() }.terms();
+        Ok(Material {
+            body,
+            coded: !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"),
+            authorization: json.read_opt("authorization", Authorization::from_json)?,
+            domain: json.read_opt("domain", Domain::from_json)?,
+            signature: json.read_opt("signature", Json::as_string)?,
+            terms: json.read_opt("requirements", terms)?,
+            evidence: match json.get("evidence") {
+                None => Vec::new(),
+                Some(Json::Array(several)) => several.clone(),
+                Some(one) => vec![one.clone()],
+            },
+            expect: json.read_opt("expect", Expect::read)?.unwrap_or_default(),
+        })
+    }
+}
+
+impl Expect {
+    fn read(json: &Json) -> Result<Expect, Error> {
+        json.as_object()?;
+        Ok(Expect {
+            kind: json.read_opt("kind", Json::as_string)?,
+            payer: json.read_opt("payer", Address::from_json)?,
+            pay_to: json.read_opt("payTo", Address::from_json)?,
+            resource: json.read_opt("resource", |url| web_url(url.as_str()?))?,
+            amount: json.read_opt("amount", Amount::from_json)?,
+        })
+    }
+}
+
+/// A URL in the form that a request is recorded in. Errors: those of [`Request::new`].
+fn web_url(text: &str) -> Result<String, Error> {
+    Request::new("GET", text, &[]).map(|request| request.url).map_err(|error| Error::new(error.code, ""))
+}
+
+/// What a document says about one purchase, as far as it says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Subject {
+    pub kind: &'static str,
+    pub network: Option<Network>,
+    pub asset: Option<Address>,
+    pub payer: Option<Address>,
+    pub pay_to: Option<Address>,
+    pub amount: Option<Amount>,
+    pub resource: Option<String>,
+    pub transaction: Option<String>,
+    pub sha256: Option<[u8; 32]>,
+    pub delivered: bool,
+}
+
+impl Subject {
+    /// The facts of a report about it.
+    pub fn facts(&self) -> Json {
+        Json::object([("kind", Json::text(self.kind))])
+            .with_some("payer", self.payer.map(|payer| payer.to_json()))
+            .with_some("payTo", self.pay_to.map(|pay_to| pay_to.to_json()))
+            .with_some("amount", self.amount.map(|amount| amount.to_json()))
+            .with_some("asset", self.asset.map(|asset| asset.to_json()))
+            .with_some("network", self.network.as_ref().map(Network::to_json))
+            .with_some("resource", self.resource.as_deref().map(Json::text))
+            .with_some("transaction", self.transaction.as_deref().map(Json::text))
+            .with("delivered", Json::Bool(self.delivered))
+            .with_some("bodySha256", self.sha256.map(|hash| Json::text(hex::encode(hash))))
+    }
+
+    /// One check for each thing that the caller expects.
+    pub fn expect(&self, expect: &Expect, checks: &mut Checks) {
+        let kind = Some(self.kind.to_owned());
+        one(checks, "expect.kind", expect.kind.as_ref(), kind.as_ref());
+        one(checks, "expect.payer", expect.payer.as_ref(), self.payer.as_ref());
+        one(checks, "expect.payTo", expect.pay_to.as_ref(), self.pay_to.as_ref());
+        let resource = self.resource.as_deref().map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));
+        one(checks, "expect.resource", expect.resource.as_ref(), resource.as_ref());
+        one(checks, "expect.amount", expect.amount.as_ref(), self.amount.as_ref());
+    }
+}
+
+fn one<T: PartialEq + core::fmt::Display>(checks: &mut Checks, id: &str, want: Option<&T>, have: Option<&T>) {
+    match (want, have) {
+        (Some(want), Some(have)) => checks.equal(id, want, have),
+        (Some(_), None) => checks.missing(id, "The document does not say it."),
+        (None, _) => {}
+    }
+}
+
+/// Checks the signing domain against the table of known tokens.
+pub(super) fn domain(checks: &mut Checks, domain: &Domain) {
+    let known = network_of(domain).ok().and_then(|network| known_token(&network, &domain.verifying_contract));
+    match known {
+        Some(token) => checks.equal_text(
+            "authorization.domain",
+            (token.name, token.version) == (domain.name.as_str(), domain.version.as_str()),
+            format!("{} / {}", token.name, token.version),
+            format!("{} / {}", domain.name, domain.version),
+        ),
+        None => checks.missing("authorization.domain", "The token is not in the table of known tokens."),
+    }
+}
+
+/// The network of a signing domain.
+pub(super) fn network_of(domain: &Domain) -> Result<Network, Error> {
+    Network::parse(&format!("eip155:{}", domain.chain_id))
+}
+
+/// Checks that a signature is the payer's.
+pub(super) fn signature(
+    checks: &mut Checks,
+    authorization: &Authorization,
+    domain: &Domain,
+    signature: &str,
+) {
+    match authorization.recover(domain, signature) {
+        Ok(signer) => checks.equal("signature", &authorization.from, &signer),
+        Err(error) if error.code == Code::ContractSignature => {
+            checks.missing("signature", "A contract wallet's signature can only be checked by its contract.");
+        }
+        Err(error) => checks.fail("signature", error.code.meaning()),
+    }
+}
+
+/// The four checks of the chain. `claimed`: the document says that the money moved.
+pub(super) fn chain(
+    checks: &mut Checks,
+    subject: Option<(&[Authorization], Context)>,
+    evidence: &[Json],
+    claimed: bool,
+) -> Option<Verdict> {
+    const IDS: [&str; 4] = ["chain.source", "chain.authorization", "chain.transfer", "chain.finality"];
+    let mut missing = |from: usize, why: &str| {
+        IDS.iter().skip(from).for_each(|id| checks.missing(id, why));
+    };
+    if evidence.is_empty() {
+        missing(0, "No chain evidence was handed in for this payment.");
+        return None;
+    }
+    let Some((authorizations, context)) = subject else {
+        missing(0, "Which authorization and token to look for is not known.");
+        return None;
+    };
+    let verdict = evidence::resolve(authorizations, &context, evidence);
+    let reasons = format!("The chain says {}: {}.", verdict.verdict.as_str(), verdict.reasons.join(", "));
+    if verdict.verdict == VerdictKind::Unreadable {
+        missing(0, &reasons);
+        return Some(verdict);
+    }
+    checks.pass("chain.source");
+    let mut missing = |from: usize, why: &str| {
+        IDS.iter().skip(from).for_each(|id| checks.missing(id, why));
+    };
+    match verdict.verdict {
+        VerdictKind::Dead | VerdictKind::Cancelled if claimed => {
+            missing(2, "Nothing moved.");
+            checks.fail("chain.authorization", "The chain proves that this authorization never moved money.");
+        }
+        VerdictKind::Paid | VerdictKind::PaidWrongTerms => {
+            checks.pass("chain.authorization");
+            match verdict.verdict {
+                VerdictKind::Paid => checks.pass("chain.transfer"),
+                _ => checks.fail("chain.transfer", "The token's Transfer is not the one signed."),
+            }
+            if verdict.reasons.iter().any(|reason| reason == "not_final") {
+                checks.missing("chain.finality", "The block that was read can still be replaced.");
+            } else {
+                checks.pass("chain.finality");
+            }
+        }
+        _ => missing(1, &reasons),
+    }
+    Some(verdict)
+}
+
+/// Checks that the named transaction is the one that paid.
+pub(super) fn transaction(
+    checks: &mut Checks,
+    network: Option<&Network>,
+    named: Option<&str>,
+    verdict: Option<&Verdict>,
+) {
+    const ID: &str = "settlement.transaction";
+    let Some(named) = named.filter(|named| !named.is_empty()) else {
+        return checks.missing(ID, "The document names no transaction.");
+    };
+    if network.is_some_and(|network| network.chain_id().is_none()) {
+        return checks.missing(ID, "Transactions of this network can't be checked here.");
+    }
+    let Ok(hash) = hex::decode_array::<32>(named) else {
+        return checks.fail(ID, "Not the hash of a transaction.");
+    };
+    match verdict.and_then(|verdict| verdict.transaction.as_ref()) {
+        Some(found) => checks.equal(ID, found, &hex::encode(hash)),
+        None => checks.missing(ID, "The chain evidence shows no transaction to compare with."),
+    }
+}
+
+/// Checks bytes against the recorded digest and, when there is one, the recorded length.
+pub(super) fn delivery(checks: &mut Checks, sha256: &[u8; 32], length: Option<u64>, body: &[u8], coded: bool) {
+    let actual = digest::sha256(body);
+    if coded && actual != *sha256 {
+        checks.missing("delivery.hash", "The bytes still carry a content coding; remove it and check again.");
+        return;
+    }
+    checks.equal_text("delivery.hash", actual == *sha256, hex::encode(sha256), hex::encode(actual));
+    if let Some(length) = length {
+        checks.equal("delivery.length", &length, &(body.len() as u64));
+    }
+}
