@@ -26,7 +26,7 @@ use material::Material;
 /// A document of a known profile.
 enum Profile {
     Bundle(Json),
-    Statement(profiles::Statement),
+    Statement(Box<profiles::Statement>),
 }
 
 /// Verifies one document and reports. `body` is the answer's exact bytes.
@@ -38,7 +38,7 @@ pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Jso
     let material = Material::read(material, body)?;
     match profile {
         Profile::Bundle(json) => bundle::judge(&json, &material),
-        Profile::Statement(statement) => profiles::judge(statement, &material),
+        Profile::Statement(statement) => profiles::judge(*statement, &material),
     }
 }
 
@@ -60,17 +60,20 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         return settlement_response::parse(text).and_then(settlement);
     }
     let json = json::parse(text)?;
-    if json.get("type").is_some_and(|kind| *kind == Json::text("counterfoil/bundle")) {
+    if json
+        .get("type")
+        .is_some_and(|kind| *kind == Json::text("counterfoil/bundle"))
+    {
         Ok(Profile::Bundle(json))
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
         SettlementResponse::from_json(&json).and_then(settlement)
     } else if profiles::is_gateway(&json) {
-        profiles::gateway(&json).map(Profile::Statement)
+        profiles::gateway(&json).map(|statement| Profile::Statement(Box::new(statement)))
     } else {
         Err(bundle::invalid(""))
     }
 }
 
 fn settlement(response: SettlementResponse) -> Result<Profile, Error> {
-    profiles::exact(response).map(|response| Profile::Statement(response.into()))
+    profiles::exact(response).map(|response| Profile::Statement(Box::new(response.into())))
 }

@@ -630,16 +630,26 @@ fn an_unnamed_call_is_bound_to_its_scope_and_number() {
     let unnamed = intent::intent_id(&payer, "fetch", &args, "default", None).unwrap();
     let named = record.get("intentId").unwrap().as_str().unwrap().to_owned();
     let text_of = record.to_text().replace(&named, &unnamed);
-    let record = json::parse(&text_of).unwrap().with("id", Json::Null).with("occurrence", Json::number(3));
+    let record = json::parse(&text_of)
+        .unwrap()
+        .with("id", Json::Null)
+        .with("occurrence", Json::number(3));
     let material = material(evidence(&nonce, SELLER, 10000, "finalized"));
     let good = bundle(vec![record]);
     assert_eq!(verdict(&verify(&good, &material, None).unwrap()), "verified");
-    for (name, value) in
-        [("scope", text("other")), ("occurrence", Json::number(4)), ("parent", text("0x01")), ("keyed", Json::Bool(false))]
-    {
+    for (name, value) in [
+        ("scope", text("other")),
+        ("occurrence", Json::number(4)),
+        ("parent", text("0x01")),
+        ("keyed", Json::Bool(false)),
+    ] {
         let mut bad = good.clone();
         set(&mut bad, &["intents", "0", name], value);
-        assert_eq!(verdict(&verify(&bad, &material, None).unwrap()), "failed", "{name}");
+        assert_eq!(
+            verdict(&verify(&bad, &material, None).unwrap()),
+            "failed",
+            "{name}"
+        );
     }
 }
 
@@ -716,7 +726,9 @@ fn every_case() {
     let mut failures = Vec::new();
     for case in cases {
         let id = case.get("id").unwrap().as_str().unwrap();
-        let body = case.get("body").map(|body| hex::decode(body.as_str().unwrap()).unwrap());
+        let body = case
+            .get("body")
+            .map(|body| hex::decode(body.as_str().unwrap()).unwrap());
         let input = Json::object([
             ("receipt", case.get("receipt").unwrap().clone()),
             ("material", case.get("material").unwrap().clone()),
@@ -731,14 +743,21 @@ fn every_case() {
         let expected = case.get("verdict").unwrap().as_str().unwrap();
         if verdict(&report) != expected {
             let checks = report.get("checks").unwrap().to_text();
-            failures.push(format!("{id}: {} instead of {expected}\n{checks}", verdict(&report)));
+            failures.push(format!(
+                "{id}: {} instead of {expected}\n{checks}",
+                verdict(&report)
+            ));
         }
         for (check, wanted) in case.get("states").unwrap().as_object().unwrap() {
             if state(&report, check) != wanted.as_str().unwrap() {
                 failures.push(format!("{id}: {check} is {}", state(&report, check)));
             }
         }
-        for (fact, wanted) in case.get("facts").map(|facts| facts.as_object().unwrap()).unwrap_or_default() {
+        for (fact, wanted) in case
+            .get("facts")
+            .map(|facts| facts.as_object().unwrap())
+            .unwrap_or_default()
+        {
             if report.get("facts").unwrap().get(fact) != Some(wanted) {
                 failures.push(format!("{id}: fact {fact}"));
             }

@@ -49,8 +49,12 @@ pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Json, Error> {
         Some(only) if purchases.is_empty() => only.with("purchases", count),
         last => {
             purchases.extend(last);
-            Json::object([("kind", Json::text("bundle")), ("payer", payer.to_json()), ("purchases", count)])
-                .with("items", Json::Array(purchases))
+            Json::object([
+                ("kind", Json::text("bundle")),
+                ("payer", payer.to_json()),
+                ("purchases", count),
+            ])
+            .with("items", Json::Array(purchases))
         }
     };
     Ok(checks.report(facts, DOES_NOT_PROVE))
@@ -68,7 +72,12 @@ fn purchase(
     let settlement = record
         .attempts
         .iter()
-        .map(|attempt| attempt.settlement.map(|raw| settlement_response::parse(raw).and_then(exact)).transpose())
+        .map(|attempt| {
+            attempt
+                .settlement
+                .map(|raw| settlement_response::parse(raw).and_then(exact))
+                .transpose()
+        })
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| error.within("settlement"))?;
     let at = record.paying();
@@ -81,7 +90,9 @@ fn purchase(
 
     let evidence = matching(attempt, material, all);
     let subject = attempt.map(|attempt| context(record, attempt)).transpose()?;
-    let subject = subject.as_ref().map(|(siblings, context)| (siblings.as_slice(), context.clone()));
+    let subject = subject
+        .as_ref()
+        .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
     let verdict = material::chain(checks, subject, &evidence, record.claims_paid());
     settled(attempt, settlement, verdict.as_ref(), checks)?;
     let delivered = delivered(record, material, all, checks)?;
@@ -111,7 +122,11 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     };
     checks.equal("intent.id", &expected.as_str(), &record.intent_id);
     let fingerprint = record.request.fingerprint()?;
-    checks.equal("quote.request", &hex::encode(fingerprint), &hex::encode(record.fingerprint));
+    checks.equal(
+        "quote.request",
+        &hex::encode(fingerprint),
+        &hex::encode(record.fingerprint),
+    );
     if record.quotes.is_empty() {
         checks.missing("quote.hash", "The record holds no offer.");
     }
@@ -128,23 +143,35 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
 
 /// What was signed and sent, over every attempt: each check shows the first that fails, else the last.
 fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
-    const IDS: [&str; 5] =
-        ["authorization.terms", "authorization.domain", "authorization.nonce", "payment.header", "signature"];
+    const IDS: [&str; 5] = [
+        "authorization.terms",
+        "authorization.domain",
+        "authorization.nonce",
+        "payment.header",
+        "signature",
+    ];
     if record.attempts.is_empty() {
-        IDS.iter().for_each(|id| checks.missing(id, "Nothing was signed."));
+        IDS.iter()
+            .for_each(|id| checks.missing(id, "Nothing was signed."));
         return Ok(());
     }
     let mut each = Vec::new();
     for attempt in &record.attempts {
         let mut one = checks.beside();
-        let quote = record.quotes.iter().find(|quote| quote.hash == attempt.quote_hash);
+        let quote = record
+            .quotes
+            .iter()
+            .find(|quote| quote.hash == attempt.quote_hash);
         match quote.map(|quote| (quote, quote.offer.terms())) {
             Some((quote, Ok(terms))) => {
                 terms_signed(record, attempt, &terms, &mut one)?;
                 header(attempt, quote, &mut one);
             }
             Some((_, Err(error))) => one.fail("authorization.terms", error.code.meaning()),
-            None => one.fail("authorization.terms", "The offer that it pays is not in the record."),
+            None => one.fail(
+                "authorization.terms",
+                "The offer that it pays is not in the record.",
+            ),
         }
         material::domain(&mut one, &attempt.domain);
         nonce(record, attempt, &mut one)?;
@@ -168,8 +195,14 @@ fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut 
     checks.equal_text(
         "authorization.terms",
         equal,
-        format!("{} of {} on {} from {} to {}", terms.amount, terms.asset, terms.network, record.principal, terms.pay_to),
-        format!("{} of {} on {network} from {} to {}", signed.value, domain.verifying_contract, signed.from, signed.to),
+        format!(
+            "{} of {} on {} from {} to {}",
+            terms.amount, terms.asset, terms.network, record.principal, terms.pay_to
+        ),
+        format!(
+            "{} of {} on {network} from {} to {}",
+            signed.value, domain.verifying_contract, signed.from, signed.to
+        ),
     );
     Ok(())
 }
@@ -180,10 +213,11 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
         return checks.missing(ID, "This attempt was never sent.");
     };
     let (signed, id) = (&attempt.authorization, attempt.payment_id);
-    let built = payment_payload::build(&quote.required, &quote.offer, signed, signature, id).and_then(|payment| {
-        let (name, _) = payment_payload::encode(&payment)?;
-        Ok((name, payment.to_canonical()?))
-    });
+    let built =
+        payment_payload::build(&quote.required, &quote.offer, signed, signature, id).and_then(|payment| {
+            let (name, _) = payment_payload::encode(&payment)?;
+            Ok((name, payment.to_canonical()?))
+        });
     let sent = payment_payload::parse(value).and_then(|payment| payment.to_canonical());
     match (built, sent) {
         (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
@@ -195,14 +229,24 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
 fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), Error> {
     const ID: &str = "authorization.nonce";
     if record.keyed {
-        checks.skip(ID, "It is keyed with the payer's secret, which is not in the bundle.");
+        checks.skip(
+            ID,
+            "It is keyed with the payer's secret, which is not in the bundle.",
+        );
         return Ok(());
     }
-    let (network, asset) = (material::network_of(&attempt.domain)?, attempt.domain.verifying_contract);
+    let (network, asset) = (
+        material::network_of(&attempt.domain)?,
+        attempt.domain.verifying_contract,
+    );
     let payer = record.principal;
     let (id, generation) = (record.intent_id, attempt.generation);
     let expected = intent::authorization_nonce(id, &payer, &network, &asset, generation, 0, None)?;
-    checks.equal(ID, &hex::encode(expected), &hex::encode(attempt.authorization.nonce));
+    checks.equal(
+        ID,
+        &hex::encode(expected),
+        &hex::encode(attempt.authorization.nonce),
+    );
     Ok(())
 }
 
@@ -212,7 +256,10 @@ fn context(
     attempt: &Attempt,
 ) -> Result<(Vec<crate::eip3009::Authorization>, Context), Error> {
     let nonce = attempt.authorization.nonce;
-    let siblings = record.attempts.iter().filter(|one| one.authorization.nonce == nonce);
+    let siblings = record
+        .attempts
+        .iter()
+        .filter(|one| one.authorization.nonce == nonce);
     let siblings = siblings.map(|one| one.authorization.clone()).collect();
     let context = Context {
         network: material::network_of(&attempt.domain)?,
@@ -230,12 +277,24 @@ fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Record]) -> V
     if attempts.all(|one| one.authorization.nonce == nonce) {
         return material.evidence.clone();
     }
-    material.evidence.iter().filter(|evidence| names(evidence, &nonce)).cloned().collect()
+    material
+        .evidence
+        .iter()
+        .filter(|evidence| names(evidence, &nonce))
+        .cloned()
+        .collect()
 }
 
 fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
-    let named = |topic: &Json| topic.as_str().is_ok_and(|text| hex::decode_array(text) == Ok(*nonce));
-    let logs = evidence.get("logs").and_then(|logs| logs.as_array().ok()).unwrap_or_default();
+    let named = |topic: &Json| {
+        topic
+            .as_str()
+            .is_ok_and(|text| hex::decode_array(text) == Ok(*nonce))
+    };
+    let logs = evidence
+        .get("logs")
+        .and_then(|logs| logs.as_array().ok())
+        .unwrap_or_default();
     logs.iter()
         .filter_map(|log| log.get("topics")?.as_array().ok())
         .any(|topics| topics.get(2).is_some_and(named))
@@ -249,11 +308,18 @@ fn settled(
     checks: &mut Checks,
 ) -> Result<(), Error> {
     let (Some(attempt), Some(settlement)) = (attempt, settlement) else {
-        checks.skip("settlement.success", "The record holds no settlement response; the chain decides.");
+        checks.skip(
+            "settlement.success",
+            "The record holds no settlement response; the chain decides.",
+        );
         return Ok(());
     };
     checks.equal("settlement.success", &true, &settlement.success);
-    checks.equal("settlement.network", &material::network_of(&attempt.domain)?, &settlement.network);
+    checks.equal(
+        "settlement.network",
+        &material::network_of(&attempt.domain)?,
+        &settlement.network,
+    );
     match &settlement.payer {
         Some(payer) => checks.equal("settlement.payer", &attempt.authorization.from, payer),
         None => checks.skip("settlement.payer", "The settlement response names no payer."),
@@ -261,7 +327,12 @@ fn settled(
     if let Some(amount) = &settlement.amount {
         checks.equal("settlement.amount", &attempt.authorization.value, amount);
     }
-    material::transaction(checks, Some(&settlement.network), Some(&settlement.transaction), verdict);
+    material::transaction(
+        checks,
+        Some(&settlement.network),
+        Some(&settlement.transaction),
+        verdict,
+    );
     Ok(())
 }
 
@@ -276,19 +347,31 @@ fn delivered(
         checks.skip("delivery.hash", "The record says that no answer was received.");
         return Ok(false);
     };
-    let stored = delivery.body.map(base64::decode_header).transpose().map_err(|e| e.within("delivery.body"))?;
+    let stored = delivery
+        .body
+        .map(base64::decode_header)
+        .transpose()
+        .map_err(|e| e.within("delivery.body"))?;
     let stored = stored.as_deref().map(|body| (body, false));
     // Bytes handed in are about the one purchase that was delivered; among several they would be about none.
     let only = all.iter().filter(|record| record.delivery.is_some()).count() == 1;
     let given = material.body.filter(|_| only).map(|body| (body, material.coded));
     // Where both are there, the one that differs is shown.
     let differs = |(body, coded): &(&[u8], bool)| !coded && digest::sha256(body) != delivery.sha256;
-    match stored.filter(differs).or(given.filter(|(_, coded)| !coded)).or(stored).or(given) {
+    match stored
+        .filter(differs)
+        .or(given.filter(|(_, coded)| !coded))
+        .or(stored)
+        .or(given)
+    {
         Some((body, coded)) => {
             material::delivery(checks, &delivery.sha256, Some(delivery.length), body, coded);
         }
         None => {
-            checks.missing("delivery.hash", "The record keeps the digest only; hand in the exact bytes of the answer.");
+            checks.missing(
+                "delivery.hash",
+                "The record keeps the digest only; hand in the exact bytes of the answer.",
+            );
         }
     }
     Ok(!checks.failed("delivery.hash"))
@@ -305,13 +388,17 @@ fn describe(
     let said = settlement.and_then(SettlementResponse::transaction_hash);
     Ok(Subject {
         kind: "bundle",
-        network: attempt.map(|attempt| material::network_of(&attempt.domain)).transpose()?,
+        network: attempt
+            .map(|attempt| material::network_of(&attempt.domain))
+            .transpose()?,
         asset: attempt.map(|attempt| attempt.domain.verifying_contract),
         payer: Some(record.principal),
         pay_to: attempt.map(|attempt| attempt.authorization.to),
         amount: attempt.map(|attempt| attempt.authorization.value),
         resource: Some(record.request.url.clone()),
-        transaction: proven.or(said).or(attempt.and_then(|attempt| attempt.transaction.map(str::to_owned))),
+        transaction: proven
+            .or(said)
+            .or(attempt.and_then(|attempt| attempt.transaction.map(str::to_owned))),
         sha256: record.delivery.as_ref().map(|delivery| delivery.sha256),
         delivered,
     })
@@ -323,13 +410,19 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
     let mut seen = Vec::new();
     let mut targets = Vec::new();
     for attempt in records.iter().flat_map(|record| &record.attempts) {
-        let slot = (attempt.authorization.from, attempt.authorization.nonce, attempt.domain.clone());
+        let slot = (
+            attempt.authorization.from,
+            attempt.authorization.nonce,
+            attempt.domain.clone(),
+        );
         if attempt.signature.is_none() || seen.contains(&slot) {
             continue;
         }
         let transaction = match attempt.transaction {
             Some(transaction) => Some(transaction.to_owned()),
-            None => attempt.settlement.and_then(|said| settlement_response::parse(said).ok()?.transaction_hash()),
+            None => attempt
+                .settlement
+                .and_then(|said| settlement_response::parse(said).ok()?.transaction_hash()),
         };
         targets.push(
             Json::object([

@@ -6,34 +6,146 @@ use crate::json::Json;
 
 /// Every check there is: its permanent id, its title, and what a pass says.
 pub(super) const TABLE: &[(&str, &str, &str)] = &[
-    ("format", "The document is well formed", "Every field that is read has its type and range."),
-    ("intent.id", "The intent is its digest", "The id is the digest of the payer and of what was wanted."),
-    ("quote.request", "The quote is for this request", "Method, URL and body digest give the recorded fingerprint."),
-    ("quote.hash", "The offer was not changed", "The recorded terms and request give the recorded quote hash."),
-    ("authorization.terms", "What was signed is what was offered", "Recipient, amount, network and token equal the offer's."),
-    ("authorization.domain", "The token is the one it says", "The signing domain is that of a known token on this network."),
-    ("authorization.nonce", "The nonce belongs to the intent", "The nonce is the one derived from the intent."),
-    ("payment.header", "What was sent is what was signed", "The payment header holds this offer, authorization and signature."),
-    ("signature", "The payer signed it", "The signature recovers to the payer."),
-    ("record.consistent", "The record agrees with itself", "References, states and repeated values inside the record agree."),
-    ("settlement.success", "The seller says that it settled", "The settlement response reports success."),
-    ("settlement.network", "Settled on the network that was signed for", "The networks are equal."),
-    ("settlement.payer", "Settled for this payer", "The payers are equal."),
-    ("settlement.payTo", "Settled to this recipient", "The recipients are equal."),
-    ("settlement.asset", "Settled in this token", "The tokens are equal."),
-    ("settlement.amount", "Settled for this amount", "The amounts are equal."),
-    ("settlement.transaction", "The seller names the transaction that paid", "The transactions are equal."),
-    ("chain.source", "The chain was read", "The caller handed in readable chain evidence, and trusts its source."),
-    ("chain.authorization", "The authorization was used", "The token's AuthorizationUsed names this payer and nonce."),
-    ("chain.transfer", "The money moved as signed", "The token's Transfer has exactly this payer, recipient and amount."),
-    ("chain.finality", "It can't be undone", "The block that was read is final."),
-    ("delivery.hash", "The answer is the recorded one", "SHA-256 of the exact bytes equals the recorded digest."),
-    ("delivery.length", "The answer is complete", "The number of bytes equals the recorded length."),
-    ("expect.kind", "It is the kind of document expected", "The kinds are equal."),
-    ("expect.payer", "It is the payer expected", "The payers are equal."),
-    ("expect.payTo", "It is the recipient expected", "The recipients are equal."),
-    ("expect.resource", "It is the resource expected", "The URLs are equal in every part."),
-    ("expect.amount", "It is the amount expected", "The amounts are equal."),
+    (
+        "format",
+        "The document is well formed",
+        "Every field that is read has its type and range.",
+    ),
+    (
+        "intent.id",
+        "The intent is its digest",
+        "The id is the digest of the payer and of what was wanted.",
+    ),
+    (
+        "quote.request",
+        "The quote is for this request",
+        "Method, URL and body digest give the recorded fingerprint.",
+    ),
+    (
+        "quote.hash",
+        "The offer was not changed",
+        "The recorded terms and request give the recorded quote hash.",
+    ),
+    (
+        "authorization.terms",
+        "What was signed is what was offered",
+        "Recipient, amount, network and token equal the offer's.",
+    ),
+    (
+        "authorization.domain",
+        "The token is the one it says",
+        "The signing domain is that of a known token on this network.",
+    ),
+    (
+        "authorization.nonce",
+        "The nonce belongs to the intent",
+        "The nonce is the one derived from the intent.",
+    ),
+    (
+        "payment.header",
+        "What was sent is what was signed",
+        "The payment header holds this offer, authorization and signature.",
+    ),
+    (
+        "signature",
+        "The payer signed it",
+        "The signature recovers to the payer.",
+    ),
+    (
+        "record.consistent",
+        "The record agrees with itself",
+        "References, states and repeated values inside the record agree.",
+    ),
+    (
+        "settlement.success",
+        "The seller says that it settled",
+        "The settlement response reports success.",
+    ),
+    (
+        "settlement.network",
+        "Settled on the network that was signed for",
+        "The networks are equal.",
+    ),
+    (
+        "settlement.payer",
+        "Settled for this payer",
+        "The payers are equal.",
+    ),
+    (
+        "settlement.payTo",
+        "Settled to this recipient",
+        "The recipients are equal.",
+    ),
+    (
+        "settlement.asset",
+        "Settled in this token",
+        "The tokens are equal.",
+    ),
+    (
+        "settlement.amount",
+        "Settled for this amount",
+        "The amounts are equal.",
+    ),
+    (
+        "settlement.transaction",
+        "The seller names the transaction that paid",
+        "The transactions are equal.",
+    ),
+    (
+        "chain.source",
+        "The chain was read",
+        "The caller handed in readable chain evidence, and trusts its source.",
+    ),
+    (
+        "chain.authorization",
+        "The authorization was used",
+        "The token's AuthorizationUsed names this payer and nonce.",
+    ),
+    (
+        "chain.transfer",
+        "The money moved as signed",
+        "The token's Transfer has exactly this payer, recipient and amount.",
+    ),
+    (
+        "chain.finality",
+        "It can't be undone",
+        "The block that was read is final.",
+    ),
+    (
+        "delivery.hash",
+        "The answer is the recorded one",
+        "SHA-256 of the exact bytes equals the recorded digest.",
+    ),
+    (
+        "delivery.length",
+        "The answer is complete",
+        "The number of bytes equals the recorded length.",
+    ),
+    (
+        "expect.kind",
+        "It is the kind of document expected",
+        "The kinds are equal.",
+    ),
+    (
+        "expect.payer",
+        "It is the payer expected",
+        "The payers are equal.",
+    ),
+    (
+        "expect.payTo",
+        "It is the recipient expected",
+        "The recipients are equal.",
+    ),
+    (
+        "expect.resource",
+        "It is the resource expected",
+        "The URLs are equal in every part.",
+    ),
+    (
+        "expect.amount",
+        "It is the amount expected",
+        "The amounts are equal.",
+    ),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +176,10 @@ pub(super) struct Checks {
 
 impl Checks {
     fn add(&mut self, id: &str, required: bool, state: State, why: &str, sides: Option<(String, String)>) {
-        let (_, title, says) = TABLE.iter().find(|(known, ..)| *known == id).unwrap_or(&("", "", ""));
+        let (_, title, says) = TABLE
+            .iter()
+            .find(|(known, ..)| *known == id)
+            .unwrap_or(&("", "", ""));
         let (expected, actual) = sides.unzip();
         let why = if why.is_empty() { says } else { why };
         self.list.push(Check {
@@ -80,7 +195,10 @@ impl Checks {
 
     /// An empty list under the same prefix.
     pub fn beside(&self) -> Checks {
-        Checks { prefix: self.prefix.clone(), list: Vec::new() }
+        Checks {
+            prefix: self.prefix.clone(),
+            list: Vec::new(),
+        }
     }
 
     /// A required check that passed.
@@ -110,7 +228,11 @@ impl Checks {
 
     /// A required comparison made by the caller, both sides shown.
     pub fn equal_text(&mut self, id: &str, equal: bool, expected: String, actual: String) {
-        let (state, why) = if equal { (State::Pass, "") } else { (State::Fail, "The two sides differ.") };
+        let (state, why) = if equal {
+            (State::Pass, "")
+        } else {
+            (State::Fail, "The two sides differ.")
+        };
         self.add(id, true, state, why, Some((expected, actual)));
     }
 
@@ -118,9 +240,16 @@ impl Checks {
     /// last.
     pub fn worst(&mut self, id: &str, lists: &[Checks]) {
         let id = format!("{}{id}", self.prefix);
-        let made = || lists.iter().filter_map(|checks| checks.list.iter().find(|check| check.id == id));
-        let state = |state| made().find(|check| check.state == state && (state == State::Fail || check.required));
-        let worst = state(State::Fail).or_else(|| state(State::NotChecked)).or_else(|| made().last());
+        let made = || {
+            lists
+                .iter()
+                .filter_map(|checks| checks.list.iter().find(|check| check.id == id))
+        };
+        let state =
+            |state| made().find(|check| check.state == state && (state == State::Fail || check.required));
+        let worst = state(State::Fail)
+            .or_else(|| state(State::NotChecked))
+            .or_else(|| made().next_back());
         self.list.extend(worst.cloned());
     }
 
@@ -136,14 +265,20 @@ impl Checks {
 
     fn is(&self, id: &str, state: State) -> bool {
         let id = format!("{}{id}", self.prefix);
-        self.list.iter().any(|check| check.id == id && check.state == state)
+        self.list
+            .iter()
+            .any(|check| check.id == id && check.state == state)
     }
 
     /// `failed` when any check failed, `verified` when every required one passed, else `incomplete`.
     fn verdict(&self) -> &'static str {
         if self.list.iter().any(|check| check.state == State::Fail) {
             "failed"
-        } else if self.list.iter().all(|check| !check.required || check.state == State::Pass) {
+        } else if self
+            .list
+            .iter()
+            .all(|check| !check.required || check.state == State::Pass)
+        {
             "verified"
         } else {
             "incomplete"
@@ -175,7 +310,10 @@ impl Checks {
             ("verdict", verdict),
             ("checks", Json::Array(checks.collect())),
             ("facts", facts),
-            ("doesNotProve", Json::Array(does_not_prove.iter().map(|text| Json::text(*text)).collect())),
+            (
+                "doesNotProve",
+                Json::Array(does_not_prove.iter().map(|text| Json::text(*text)).collect()),
+            ),
         ])
     }
 }

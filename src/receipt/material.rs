@@ -47,7 +47,12 @@ impl<'a> Material<'a> {
     fn fields(json: &Json, body: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
         json.as_object()?;
         let coding = json.read_opt("bodyEncoding", Json::as_str)?.unwrap_or("identity");
-        let terms = |requirements: &Json| Offer { requirements: requirements.clone() }.terms();
+        let terms = |requirements: &Json| {
+            Offer {
+                requirements: requirements.clone(),
+            }
+            .terms()
+        };
         Ok(Material {
             body,
             coded: !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"),
@@ -80,7 +85,9 @@ impl Expect {
 
 /// A URL in the form that a request is recorded in. Errors: those of [`Request::new`].
 fn web_url(text: &str) -> Result<String, Error> {
-    Request::new("GET", text, &[]).map(|request| request.url).map_err(|error| Error::new(error.code, ""))
+    Request::new("GET", text, &[])
+        .map(|request| request.url)
+        .map_err(|error| Error::new(error.code, ""))
 }
 
 /// What a document says about one purchase, as far as it says it.
@@ -110,7 +117,10 @@ impl Subject {
             .with_some("resource", self.resource.as_deref().map(Json::text))
             .with_some("transaction", self.transaction.as_deref().map(Json::text))
             .with("delivered", Json::Bool(self.delivered))
-            .with_some("bodySha256", self.sha256.map(|hash| Json::text(hex::encode(hash))))
+            .with_some(
+                "bodySha256",
+                self.sha256.map(|hash| Json::text(hex::encode(hash))),
+            )
     }
 
     /// One check for each thing that the caller expects.
@@ -118,10 +128,28 @@ impl Subject {
         let kind = Some(self.kind.to_owned());
         one(checks, "expect.kind", expect.kind.as_ref(), kind.as_ref());
         one(checks, "expect.payer", expect.payer.as_ref(), self.payer.as_ref());
-        one(checks, "expect.payTo", expect.pay_to.as_ref(), self.pay_to.as_ref());
-        let resource = self.resource.as_deref().map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));
-        one(checks, "expect.resource", expect.resource.as_ref(), resource.as_ref());
-        one(checks, "expect.amount", expect.amount.as_ref(), self.amount.as_ref());
+        one(
+            checks,
+            "expect.payTo",
+            expect.pay_to.as_ref(),
+            self.pay_to.as_ref(),
+        );
+        let resource = self
+            .resource
+            .as_deref()
+            .map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));
+        one(
+            checks,
+            "expect.resource",
+            expect.resource.as_ref(),
+            resource.as_ref(),
+        );
+        one(
+            checks,
+            "expect.amount",
+            expect.amount.as_ref(),
+            self.amount.as_ref(),
+        );
     }
 }
 
@@ -135,7 +163,9 @@ fn one<T: PartialEq + core::fmt::Display>(checks: &mut Checks, id: &str, want: O
 
 /// Checks the signing domain against the table of known tokens.
 pub(super) fn domain(checks: &mut Checks, domain: &Domain) {
-    let known = network_of(domain).ok().and_then(|network| known_token(&network, &domain.verifying_contract));
+    let known = network_of(domain)
+        .ok()
+        .and_then(|network| known_token(&network, &domain.verifying_contract));
     match known {
         Some(token) => checks.equal_text(
             "authorization.domain",
@@ -143,7 +173,10 @@ pub(super) fn domain(checks: &mut Checks, domain: &Domain) {
             format!("{} / {}", token.name, token.version),
             format!("{} / {}", domain.name, domain.version),
         ),
-        None => checks.missing("authorization.domain", "The token is not in the table of known tokens."),
+        None => checks.missing(
+            "authorization.domain",
+            "The token is not in the table of known tokens.",
+        ),
     }
 }
 
@@ -162,7 +195,10 @@ pub(super) fn signature(
     match authorization.recover(domain, signature) {
         Ok(signer) => checks.equal("signature", &authorization.from, &signer),
         Err(error) if error.code == Code::ContractSignature => {
-            checks.missing("signature", "A contract wallet's signature can only be checked by its contract.");
+            checks.missing(
+                "signature",
+                "A contract wallet's signature can only be checked by its contract.",
+            );
         }
         Err(error) => checks.fail("signature", error.code.meaning()),
     }
@@ -175,32 +211,45 @@ pub(super) fn chain(
     evidence: &[Json],
     claimed: bool,
 ) -> Option<Verdict> {
-    const IDS: [&str; 4] = ["chain.source", "chain.authorization", "chain.transfer", "chain.finality"];
-    let mut missing = |from: usize, why: &str| {
+    const IDS: [&str; 4] = [
+        "chain.source",
+        "chain.authorization",
+        "chain.transfer",
+        "chain.finality",
+    ];
+    fn missing(checks: &mut Checks, from: usize, why: &str) {
         IDS.iter().skip(from).for_each(|id| checks.missing(id, why));
-    };
+    }
     if evidence.is_empty() {
-        missing(0, "No chain evidence was handed in for this payment.");
+        missing(checks, 0, "No chain evidence was handed in for this payment.");
         return None;
     }
     let Some((authorizations, context)) = subject else {
-        missing(0, "Which authorization and token to look for is not known.");
+        missing(
+            checks,
+            0,
+            "Which authorization and token to look for is not known.",
+        );
         return None;
     };
     let verdict = evidence::resolve(authorizations, &context, evidence);
-    let reasons = format!("The chain says {}: {}.", verdict.verdict.as_str(), verdict.reasons.join(", "));
+    let reasons = format!(
+        "The chain says {}: {}.",
+        verdict.verdict.as_str(),
+        verdict.reasons.join(", ")
+    );
     if verdict.verdict == VerdictKind::Unreadable {
-        missing(0, &reasons);
+        missing(checks, 0, &reasons);
         return Some(verdict);
     }
     checks.pass("chain.source");
-    let mut missing = |from: usize, why: &str| {
-        IDS.iter().skip(from).for_each(|id| checks.missing(id, why));
-    };
     match verdict.verdict {
         VerdictKind::Dead | VerdictKind::Cancelled if claimed => {
-            missing(2, "Nothing moved.");
-            checks.fail("chain.authorization", "The chain proves that this authorization never moved money.");
+            checks.fail(
+                "chain.authorization",
+                "The chain proves that this authorization never moved money.",
+            );
+            missing(checks, 2, "Nothing moved.");
         }
         VerdictKind::Paid | VerdictKind::PaidWrongTerms => {
             checks.pass("chain.authorization");
@@ -214,7 +263,7 @@ pub(super) fn chain(
                 checks.pass("chain.finality");
             }
         }
-        _ => missing(1, &reasons),
+        _ => missing(checks, 1, &reasons),
     }
     Some(verdict)
 }
@@ -243,13 +292,27 @@ pub(super) fn transaction(
 }
 
 /// Checks bytes against the recorded digest and, when there is one, the recorded length.
-pub(super) fn delivery(checks: &mut Checks, sha256: &[u8; 32], length: Option<u64>, body: &[u8], coded: bool) {
+pub(super) fn delivery(
+    checks: &mut Checks,
+    sha256: &[u8; 32],
+    length: Option<u64>,
+    body: &[u8],
+    coded: bool,
+) {
     let actual = digest::sha256(body);
     if coded && actual != *sha256 {
-        checks.missing("delivery.hash", "The bytes still carry a content coding; remove it and check again.");
+        checks.missing(
+            "delivery.hash",
+            "The bytes still carry a content coding; remove it and check again.",
+        );
         return;
     }
-    checks.equal_text("delivery.hash", actual == *sha256, hex::encode(sha256), hex::encode(actual));
+    checks.equal_text(
+        "delivery.hash",
+        actual == *sha256,
+        hex::encode(sha256),
+        hex::encode(actual),
+    );
     if let Some(length) = length {
         checks.equal("delivery.length", &length, &(body.len() as u64));
     }

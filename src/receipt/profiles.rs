@@ -63,7 +63,13 @@ const HASH: &[&str] = &[
     "sha256",
 ];
 /// Members in the syntax of the `Digest` header fields.
-const DIGEST: &[&str] = &["contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
+const DIGEST: &[&str] = &[
+    "contentDigest",
+    "content-digest",
+    "reprDigest",
+    "repr-digest",
+    "digest",
+];
 const TRANSACTION: &[&str] = &["transaction", "txHash", "tx_hash", "transactionHash"];
 
 fn any(json: &Json, names: &[&str]) -> bool {
@@ -92,10 +98,14 @@ pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
         let name = name.as_str()?;
         Network::parse(name).or_else(|error| Network::from_v1_name(name).map_err(|_| error))
     })?;
-    let foreign = network.as_ref().is_some_and(|network| network.chain_id().is_none());
+    let foreign = network
+        .as_ref()
+        .is_some_and(|network| network.chain_id().is_none());
     let transaction = field(json, TRANSACTION, |hash| match hash.as_str()? {
         hash if foreign => Ok(hash.to_owned()),
-        hash => hex::decode_array::<32>(hash).map(hex::encode).map_err(|_| Error::new(Code::ReceiptInvalid, "")),
+        hash => hex::decode_array::<32>(hash)
+            .map(hex::encode)
+            .map_err(|_| Error::new(Code::ReceiptInvalid, "")),
     })?;
     Ok(Statement {
         success: json.read_opt("success", Json::as_bool)?,
@@ -106,9 +116,11 @@ pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
             payer: field(json, &["payer", "from"], Address::from_json)?,
             pay_to: field(json, &["payTo", "pay_to", "recipient", "to"], Address::from_json)?,
             amount: field(json, &["amount", "value"], Amount::from_json)?,
-            resource: field(json, &["resource", "resourceUrl", "resource_url", "url"], |resource| {
-                resource.get("url").unwrap_or(resource).as_string()
-            })?,
+            resource: field(
+                json,
+                &["resource", "resourceUrl", "resource_url", "url"],
+                |resource| resource.get("url").unwrap_or(resource).as_string(),
+            )?,
             transaction,
             sha256: bare.or(header),
             delivered: false,
@@ -135,7 +147,10 @@ fn field<T: PartialEq>(
 
 /// 64 hexadecimal digits in any case, bare or after `0x` or `sha256:`. Error: `receipt_invalid`.
 fn sha256(text: &str) -> Result<[u8; 32], Error> {
-    let digits = text.strip_prefix("sha256:").or_else(|| text.strip_prefix("0x")).unwrap_or(text);
+    let digits = text
+        .strip_prefix("sha256:")
+        .or_else(|| text.strip_prefix("0x"))
+        .unwrap_or(text);
     hex::decode_array(&format!("0x{digits}")).map_err(|_| Error::new(Code::ReceiptInvalid, ""))
 }
 
@@ -165,21 +180,68 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
     };
     let authorization = material.authorization.as_ref();
     let why = "Hand in the authorization and its domain.";
-    compare(&mut checks, "settlement.network", network.as_ref(), subject.network.as_ref(), why);
-    compare(&mut checks, "settlement.payer", authorization.map(|one| &one.from), subject.payer.as_ref(), why);
+    compare(
+        &mut checks,
+        "settlement.network",
+        network.as_ref(),
+        subject.network.as_ref(),
+        why,
+    );
+    compare(
+        &mut checks,
+        "settlement.payer",
+        authorization.map(|one| &one.from),
+        subject.payer.as_ref(),
+        why,
+    );
     let recipient = authorization.map(|one| one.to);
-    compare(&mut checks, "settlement.payTo", recipient.as_ref(), subject.pay_to.as_ref(), why);
-    compare(&mut checks, "settlement.amount", authorization.map(|one| &one.value), subject.amount.as_ref(), why);
+    compare(
+        &mut checks,
+        "settlement.payTo",
+        recipient.as_ref(),
+        subject.pay_to.as_ref(),
+        why,
+    );
+    compare(
+        &mut checks,
+        "settlement.amount",
+        authorization.map(|one| &one.value),
+        subject.amount.as_ref(),
+        why,
+    );
 
     let asset = material.domain.as_ref().map(|domain| domain.verifying_contract);
-    let asset = asset.or(material.terms.as_ref().map(|terms| terms.asset)).or(subject.asset);
+    let asset = asset
+        .or(material.terms.as_ref().map(|terms| terms.asset))
+        .or(subject.asset);
     let network = network.or(subject.network.clone());
-    compare(&mut checks, "settlement.asset", asset.as_ref(), subject.asset.as_ref(), why);
-    let known = authorization.zip(network.clone()).zip(asset).map(|((authorization, network), asset)| {
-        (core::slice::from_ref(authorization), Context { network, asset, trust_safe: false })
-    });
+    compare(
+        &mut checks,
+        "settlement.asset",
+        asset.as_ref(),
+        subject.asset.as_ref(),
+        why,
+    );
+    let known = authorization
+        .zip(network.clone())
+        .zip(asset)
+        .map(|((authorization, network), asset)| {
+            (
+                core::slice::from_ref(authorization),
+                Context {
+                    network,
+                    asset,
+                    trust_safe: false,
+                },
+            )
+        });
     let verdict = material::chain(&mut checks, known, &material.evidence, success != Some(false));
-    material::transaction(&mut checks, subject.network.as_ref(), subject.transaction.as_deref(), verdict.as_ref());
+    material::transaction(
+        &mut checks,
+        subject.network.as_ref(),
+        subject.transaction.as_deref(),
+        verdict.as_ref(),
+    );
 
     match (&subject.sha256, material.body) {
         (Some(hash), Some(body)) => material::delivery(&mut checks, hash, None, body, material.coded),
@@ -210,7 +272,10 @@ fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
         checks.equal_text(
             "authorization.terms",
             signed == (terms.pay_to, terms.amount) && rail == (terms.network.clone(), terms.asset),
-            format!("{} of {} on {} to {}", terms.amount, terms.asset, terms.network, terms.pay_to),
+            format!(
+                "{} of {} on {} to {}",
+                terms.amount, terms.asset, terms.network, terms.pay_to
+            ),
             format!("{} of {} on {} to {}", signed.1, rail.1, rail.0, signed.0),
         );
     }
@@ -222,7 +287,10 @@ fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
             material::signature(checks, authorization, domain, signature);
         }
         (_, _, Some(_)) => checks.missing("signature", "Hand in the authorization and its domain."),
-        _ => checks.skip("signature", "No signature was handed in; the token checks it before it moves money."),
+        _ => checks.skip(
+            "signature",
+            "No signature was handed in; the token checks it before it moves money.",
+        ),
     }
     Ok(())
 }

@@ -88,7 +88,10 @@ struct Claim<'a> {
 pub(super) fn bundle(json: &Json) -> Result<(Address, Vec<Record<'_>>), Error> {
     known(json, "type", &["counterfoil/bundle"])?;
     version(json)?;
-    Ok((json.read("payer", Address::from_json)?, json.read("intents", |list| list.as_list(record))?))
+    Ok((
+        json.read("payer", Address::from_json)?,
+        json.read("intents", |list| list.as_list(record))?,
+    ))
 }
 
 fn version(json: &Json) -> Result<(), Error> {
@@ -119,7 +122,11 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
         occurrence: json.read("occurrence", Json::as_u64)?,
         request: json.read("request", Request::from_json)?,
         fingerprint: json.read("request", |request| request.read("fingerprint", word))?,
-        status: known(json, "status", &["open", "delivered", "paid_not_delivered", "released"])?,
+        status: known(
+            json,
+            "status",
+            &["open", "delivered", "paid_not_delivered", "released"],
+        )?,
         rail: json.read_opt("rail", rail)?,
         generation: json.read("generation", Json::as_u64)?,
         keyed: json.read("keyed", Json::as_bool)?,
@@ -148,17 +155,25 @@ fn quote(json: &Json) -> Result<Quote<'_>, Error> {
     Ok(Quote {
         hash: json.read("quoteHash", word)?,
         requirements,
-        offer: Offer { requirements: requirements.clone() },
+        offer: Offer {
+            requirements: requirements.clone(),
+        },
         required,
     })
 }
 
 fn attempt(json: &Json) -> Result<Attempt<'_>, Error> {
     let header = |header: &'_ Json| -> Result<_, Error> {
-        Ok((header.read("name", Json::as_string)?, header.read("value", Json::as_string)?))
+        Ok((
+            header.read("name", Json::as_string)?,
+            header.read("value", Json::as_string)?,
+        ))
     };
     json.read_opt("header", header)?;
-    let part = |name: &str| json.get("header").and_then(|header| header.get(name)?.as_str().ok());
+    let part = |name: &str| {
+        json.get("header")
+            .and_then(|header| header.get(name)?.as_str().ok())
+    };
     Ok(Attempt {
         id: json.read("attemptId", Json::as_str)?,
         quote_hash: json.read("quoteHash", word)?,
@@ -170,17 +185,41 @@ fn attempt(json: &Json) -> Result<Attempt<'_>, Error> {
         header: part("name").zip(part("value")),
         settlement: json.read_opt("settlement", Json::as_str)?,
         transaction: json.read_opt("transaction", transaction)?,
-        state: known(json, "state", &["planned", "signed", "sent", "paid", "dead", "cancelled", "wrong_terms"])?,
-        observed: json.read_opt("observations", |list| list.as_list(observation))?.unwrap_or_default(),
+        state: known(
+            json,
+            "state",
+            &[
+                "planned",
+                "signed",
+                "sent",
+                "paid",
+                "dead",
+                "cancelled",
+                "wrong_terms",
+            ],
+        )?,
+        observed: json
+            .read_opt("observations", |list| list.as_list(observation))?
+            .unwrap_or_default(),
         verdict: json.read_opt("verdict", |verdict| {
-            Ok((known(verdict, "verdict", VERDICTS)?, verdict.read_opt("transaction", transaction)?))
+            Ok((
+                known(verdict, "verdict", VERDICTS)?,
+                verdict.read_opt("transaction", transaction)?,
+            ))
         })?,
         evidence: json.read_opt("evidence", Json::as_array)?.unwrap_or_default(),
     })
 }
 
-const VERDICTS: &[&str] =
-    &["not_yet", "dead", "paid", "paid_wrong_terms", "cancelled", "used_or_cancelled", "unreadable"];
+const VERDICTS: &[&str] = &[
+    "not_yet",
+    "dead",
+    "paid",
+    "paid_wrong_terms",
+    "cancelled",
+    "used_or_cancelled",
+    "unreadable",
+];
 
 fn transaction(json: &Json) -> Result<&str, Error> {
     let text = json.as_str()?;
@@ -188,7 +227,14 @@ fn transaction(json: &Json) -> Result<&str, Error> {
 }
 
 fn observation(json: &Json) -> Result<Observation<'_>, Error> {
-    const OUTCOMES: &[&str] = &["settled", "delivered", "rejected", "in_flight", "conflict", "unknown"];
+    const OUTCOMES: &[&str] = &[
+        "settled",
+        "delivered",
+        "rejected",
+        "in_flight",
+        "conflict",
+        "unknown",
+    ];
     Ok(Observation {
         status: json.read_opt("status", Json::as_u64)?,
         outcome: known(json, "outcome", OUTCOMES)?,
@@ -199,7 +245,9 @@ fn observation(json: &Json) -> Result<Observation<'_>, Error> {
 fn delivery(json: &Json) -> Result<Delivery<'_>, Error> {
     let headers = json.read("headers", Json::as_object)?;
     let named = |name: &str| {
-        ["payment-response", "x-payment-response"].iter().any(|known| known.eq_ignore_ascii_case(name))
+        ["payment-response", "x-payment-response"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
     };
     Ok(Delivery {
         attempt_id: json.read("attemptId", Json::as_str)?,
@@ -207,7 +255,10 @@ fn delivery(json: &Json) -> Result<Delivery<'_>, Error> {
         sha256: json.read("sha256", word)?,
         length: json.read("length", Json::as_u64)?,
         body: json.read_opt("body", Json::as_str)?,
-        settlement: headers.iter().find(|(name, _)| named(name)).and_then(|(_, value)| value.as_str().ok()),
+        settlement: headers
+            .iter()
+            .find(|(name, _)| named(name))
+            .and_then(|(_, value)| value.as_str().ok()),
     })
 }
 
@@ -233,30 +284,53 @@ impl Record<'_> {
     /// Whether the record says that money moved.
     pub fn claims_paid(&self) -> bool {
         self.status != "open"
-            || self.attempts.iter().any(|one| one.state == "paid" || one.settlement.is_some())
+            || self
+                .attempts
+                .iter()
+                .any(|one| one.state == "paid" || one.settlement.is_some())
     }
 
     /// The first thing in which the record contradicts itself.
     pub fn contradiction(&self, settlement: Option<&SettlementResponse>) -> Option<&'static str> {
         let rules: [(&'static str, bool); 12] = [
-            ("An explicit id has no occurrences.", self.id.is_none() || self.occurrence == 0),
+            (
+                "An explicit id has no occurrences.",
+                self.id.is_none() || self.occurrence == 0,
+            ),
             ("The rail is not the one that was signed for.", self.on_rail()),
             ("The attempts are not numbered in order.", self.numbered()),
             ("A generation does not fit the nonces.", self.generations()),
-            ("A sent attempt has no signature or header.", self.attempts.iter().all(Attempt::complete)),
-            ("Status and answer contradict each other.", (self.status == "delivered") == self.delivery.is_some()),
+            (
+                "A sent attempt has no signature or header.",
+                self.attempts.iter().all(Attempt::complete),
+            ),
+            (
+                "Status and answer contradict each other.",
+                (self.status == "delivered") == self.delivery.is_some(),
+            ),
             ("The answer belongs to no live attempt.", self.answered()),
-            ("The answer's settlement is not the attempt's.", self.same_settlement(settlement)),
+            (
+                "The answer's settlement is not the attempt's.",
+                self.same_settlement(settlement),
+            ),
             ("Status and claim contradict each other.", self.claimable()),
-            ("The claim is about something else.", self.claim.as_ref().is_none_or(|claim| self.claims(claim))),
+            (
+                "The claim is about something else.",
+                self.claim.as_ref().is_none_or(|claim| self.claims(claim)),
+            ),
             ("The transactions differ.", self.one_transaction(settlement)),
-            ("The recorded reads do not give the recorded verdict.", self.attempts.iter().all(|one| self.read(one))),
+            (
+                "The recorded reads do not give the recorded verdict.",
+                self.attempts.iter().all(|one| self.read(one)),
+            ),
         ];
         rules.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why)
     }
 
     fn on_rail(&self) -> bool {
-        let Some((network, asset, payer)) = &self.rail else { return self.attempts.is_empty() };
+        let Some((network, asset, payer)) = &self.rail else {
+            return self.attempts.is_empty();
+        };
         *payer == self.principal
             && self.attempts.iter().all(|one| {
                 network.chain_id() == Some(one.domain.chain_id) && *asset == one.domain.verifying_contract
@@ -265,16 +339,23 @@ impl Record<'_> {
 
     fn numbered(&self) -> bool {
         let ids = (0..).map(|number: u64| format!("{}/{number}", self.intent_id));
-        self.attempts.iter().zip(ids).all(|(attempt, id)| attempt.id == id)
+        self.attempts
+            .iter()
+            .zip(ids)
+            .all(|(attempt, id)| attempt.id == id)
     }
 
     /// One nonce for each generation, and the record's generation is the last one or the one after a cancelled one.
     fn generations(&self) -> bool {
-        let one_nonce = self.attempts.iter().zip(self.attempts.iter().skip(1)).all(|(before, after)| {
-            before.generation <= after.generation
-                && (before.generation == after.generation)
-                    == (before.authorization.nonce == after.authorization.nonce)
-        });
+        let one_nonce = self
+            .attempts
+            .iter()
+            .zip(self.attempts.iter().skip(1))
+            .all(|(before, after)| {
+                before.generation <= after.generation
+                    && (before.generation == after.generation)
+                        == (before.authorization.nonce == after.authorization.nonce)
+            });
         one_nonce
             && self.attempts.last().is_none_or(|last| {
                 let next = last.state == "cancelled" && self.generation == last.generation + 1;
@@ -288,7 +369,10 @@ impl Record<'_> {
             at.is_some_and(|attempt| {
                 attempt.header.is_some()
                     && !matches!(attempt.state, "planned" | "signed" | "dead" | "cancelled")
-                    && attempt.observed.iter().any(|seen| seen.status == Some(delivery.status))
+                    && attempt
+                        .observed
+                        .iter()
+                        .any(|seen| seen.status == Some(delivery.status))
             })
         })
     }
@@ -296,10 +380,23 @@ impl Record<'_> {
     /// The seller may word its response anew when it answers again; what it says must stay.
     fn same_settlement(&self, settlement: Option<&SettlementResponse>) -> bool {
         let header = self.delivery.as_ref().and_then(|delivery| delivery.settlement);
-        let (Some(header), Some(one)) = (header, settlement) else { return true };
+        let (Some(header), Some(one)) = (header, settlement) else {
+            return true;
+        };
         settlement_response::parse(header).is_ok_and(|other| {
-            (one.success, one.transaction_hash(), &one.network, one.payer, one.amount)
-                == (other.success, other.transaction_hash(), &other.network, other.payer, other.amount)
+            (
+                one.success,
+                one.transaction_hash(),
+                &one.network,
+                one.payer,
+                one.amount,
+            ) == (
+                other.success,
+                other.transaction_hash(),
+                &other.network,
+                other.payer,
+                other.amount,
+            )
         })
     }
 
@@ -316,24 +413,39 @@ impl Record<'_> {
         let named = self.attempts.iter().filter_map(|one| one.transaction);
         claim.intent_id == self.intent_id
             && self.quotes.iter().any(|quote| quote.hash == claim.quote_hash)
-            && claim.sha256.is_none_or(|hash| delivered.is_none_or(|delivered| delivered == hash))
-            && claim.transaction.is_none_or(|hash| named.clone().count() == 0 || named.clone().any(|one| one == hash))
+            && claim
+                .sha256
+                .is_none_or(|hash| delivered.is_none_or(|delivered| delivered == hash))
+            && claim
+                .transaction
+                .is_none_or(|hash| named.clone().count() == 0 || named.clone().any(|one| one == hash))
     }
 
     /// The attempt that counts, what the seller said of it and what was read of it name one transaction.
     fn one_transaction(&self, settlement: Option<&SettlementResponse>) -> bool {
-        let Some(attempt) = self.paying().and_then(|at| self.attempts.get(at)) else { return true };
+        let Some(attempt) = self.paying().and_then(|at| self.attempts.get(at)) else {
+            return true;
+        };
         let said = settlement.and_then(SettlementResponse::transaction_hash);
-        let Some(one) = attempt.transaction.or(said.as_deref()) else { return true };
+        let Some(one) = attempt.transaction.or(said.as_deref()) else {
+            return true;
+        };
         let same = |other: &str| other.eq_ignore_ascii_case(one);
-        let successes = attempt.observed.iter().filter(|seen| matches!(seen.outcome, "settled" | "delivered"));
+        let successes = attempt
+            .observed
+            .iter()
+            .filter(|seen| matches!(seen.outcome, "settled" | "delivered"));
         said.as_deref().is_none_or(same) && successes.filter_map(|seen| seen.transaction).all(same)
     }
 
     /// A recorded `paid` follows from the recorded reads, where those were kept.
     fn read(&self, attempt: &Attempt) -> bool {
-        let Some(("paid", transaction)) = attempt.verdict else { return true };
-        let Some((network, asset, _)) = &self.rail else { return false };
+        let Some(("paid", transaction)) = attempt.verdict else {
+            return true;
+        };
+        let Some((network, asset, _)) = &self.rail else {
+            return false;
+        };
         if attempt.evidence.is_empty() {
             return true;
         }
@@ -344,7 +456,11 @@ impl Record<'_> {
             .filter(|one| one.authorization.nonce == nonce)
             .map(|one| one.authorization.clone())
             .collect();
-        let context = Context { network: network.clone(), asset: *asset, trust_safe: false };
+        let context = Context {
+            network: network.clone(),
+            asset: *asset,
+            trust_safe: false,
+        };
         let verdict = evidence::resolve(&siblings, &context, attempt.evidence);
         verdict.verdict == VerdictKind::Paid && verdict.transaction.as_deref() == transaction
     }
