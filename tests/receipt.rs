@@ -573,6 +573,68 @@ fn several_purchases_are_told_apart() {
 }
 
 #[test]
+fn facts_follow_the_authorization_that_was_paid() {
+    // Two quotes under one nonce: 10000 was answered; the seller had spent the earlier one of 12000.
+    let (record, nonce) = record("order-2025-10-09-0001");
+    let quote = record.get("quotes").unwrap().as_array().unwrap()[0].clone();
+    let attempt = record.get("attempts").unwrap().as_array().unwrap()[0].clone();
+    let request = Request::from_json(record.get("request").unwrap()).unwrap();
+    let requirements = quote
+        .get("requirements")
+        .unwrap()
+        .clone()
+        .with("amount", text("12000"));
+    let hash = quote::quote_hash(&requirements, &request.fingerprint().unwrap()).unwrap();
+    let dearer = quote
+        .clone()
+        .with("quoteHash", text(hex::encode(hash)))
+        .with("requirements", requirements);
+    let signed = attempt
+        .get("authorization")
+        .unwrap()
+        .clone()
+        .with("value", text("12000"));
+    let kept = ["attemptId", "generation", "domain"];
+    let earlier = Json::Object(
+        attempt
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(name, _)| kept.contains(&name.as_str()))
+            .cloned()
+            .collect(),
+    )
+    .with("quoteHash", text(hex::encode(hash)))
+    .with("authorization", signed)
+    .with("state", text("planned"));
+    let (id, next) = (attempt.get("attemptId").unwrap().as_str().unwrap(), "/1");
+    let next = id.replace("/0", next);
+    let answered = attempt
+        .clone()
+        .with("attemptId", text(next.as_str()))
+        .with("evidence", Json::Null);
+    let delivery = record
+        .get("delivery")
+        .unwrap()
+        .clone()
+        .with("attemptId", text(next));
+    let mut two = record.with("delivery", delivery);
+    two.set("quotes", Json::Array(vec![quote.clone(), dearer]));
+    two.set("attempts", Json::Array(vec![earlier, answered]));
+    let two = bundle(vec![two]);
+    for (value, fact) in [(12000, "12000"), (10000, "10000")] {
+        let report = verify(
+            &two,
+            &material(evidence(&nonce, SELLER, value, "finalized")),
+            None,
+        )
+        .unwrap();
+        assert_eq!(state(&report, "chain.transfer"), "pass", "{}", report.to_text());
+        assert_eq!(report.get("facts").unwrap().get("amount"), Some(&text(fact)));
+    }
+}
+
+#[test]
 fn an_open_purchase_is_not_a_failed_one() {
     let (record, nonce) = record("order-2025-10-09-0001");
     let attempt = &record.get("attempts").unwrap().as_array().unwrap()[0];

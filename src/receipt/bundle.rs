@@ -3,12 +3,12 @@
 
 use super::checks::Checks;
 use super::material::{self, Material, Subject};
-use super::profiles::exact;
 use super::record::{Attempt, Quote, Record};
 use crate::base64;
 use crate::digest;
+use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
-use crate::evidence::{Context, Verdict};
+use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
@@ -72,12 +72,7 @@ fn purchase(
     let settlement = record
         .attempts
         .iter()
-        .map(|attempt| {
-            attempt
-                .settlement
-                .map(|raw| settlement_response::parse(raw).and_then(exact))
-                .transpose()
-        })
+        .map(|attempt| attempt.settlement.map(settlement_response::parse).transpose())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| error.within("settlement"))?;
     let at = record.paying();
@@ -93,11 +88,27 @@ fn purchase(
     let subject = subject
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
-    let verdict = material::chain(checks, subject, &evidence, record.claims_paid());
+    let verdict = material::chain(checks, subject.clone(), &evidence, record.claims_paid());
     settled(attempt, settlement, verdict.as_ref(), checks)?;
     let delivered = delivered(record, material, all, checks)?;
 
-    let subject = describe(record, attempt, settlement, verdict.as_ref(), delivered)?;
+    let moved = attempt.zip(subject).map(|(attempt, (siblings, context))| {
+        moved(
+            &attempt.authorization,
+            siblings,
+            &context,
+            &evidence,
+            verdict.as_ref(),
+        )
+    });
+    let subject = describe(
+        record,
+        attempt,
+        moved.flatten(),
+        settlement,
+        verdict.as_ref(),
+        delivered,
+    )?;
     subject.expect(&material.expect, checks);
     Ok(subject
         .facts()
@@ -156,7 +167,7 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
         return Ok(());
     }
     let mut each = Vec::new();
-    for attempt in &record.attempts {
+    for (index, attempt) in record.attempts.iter().enumerate() {
         let mut one = checks.beside();
         let quote = record
             .quotes
@@ -179,7 +190,10 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
             Some(signature) => {
                 material::signature(&mut one, &attempt.authorization, &attempt.domain, signature);
             }
-            None => one.missing("signature", "This attempt was never signed."),
+            None if Some(index) == record.paying() => {
+                one.missing("signature", "This attempt was never signed.");
+            }
+            None => one.skip("signature", "An attempt that was never signed."),
         }
         each.push(one);
     }
@@ -210,7 +224,8 @@ fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut 
 fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
     const ID: &str = "payment.header";
     let (Some((name, value)), Some(signature)) = (attempt.header, attempt.signature) else {
-        return checks.missing(ID, "This attempt was never sent.");
+        // Whether that matters, the check of its signature says.
+        return checks.skip(ID, "This attempt was never sent.");
     };
     let (signed, id) = (&attempt.authorization, attempt.payment_id);
     let built =
@@ -251,10 +266,7 @@ fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), 
 }
 
 /// The authorizations that compete with this attempt's for one nonce, this one included, and where to look.
-fn context(
-    record: &Record,
-    attempt: &Attempt,
-) -> Result<(Vec<crate::eip3009::Authorization>, Context), Error> {
+fn context(record: &Record, attempt: &Attempt) -> Result<(Vec<Authorization>, Context), Error> {
     let nonce = attempt.authorization.nonce;
     let siblings = record
         .attempts
@@ -322,6 +334,12 @@ fn settled(
     );
     match &settlement.payer {
         Some(payer) => checks.equal("settlement.payer", &attempt.authorization.from, payer),
+        None if settlement.json.get("payer").is_some() => {
+            checks.fail(
+                "settlement.payer",
+                "What the seller names as the payer is no address.",
+            );
+        }
         None => checks.skip("settlement.payer", "The settlement response names no payer."),
     }
     if let Some(amount) = &settlement.amount {
@@ -377,9 +395,26 @@ fn delivered(
     Ok(!checks.failed("delivery.hash"))
 }
 
+/// The authorization whose terms the money followed: of several under one nonce the answered one need not be the paid one.
+fn moved<'a>(
+    answered: &'a Authorization,
+    siblings: &'a [Authorization],
+    context: &Context,
+    evidence: &[Json],
+    verdict: Option<&Verdict>,
+) -> Option<&'a Authorization> {
+    let paid = |verdict: &Verdict| verdict.verdict == VerdictKind::Paid;
+    let alone = || evidence::resolve(core::slice::from_ref(answered), context, evidence);
+    match verdict.filter(|verdict| paid(verdict)) {
+        Some(verdict) if !paid(&alone()) => verdict.index.and_then(|index| siblings.get(index)),
+        _ => Some(answered),
+    }
+}
+
 fn describe(
     record: &Record,
     attempt: Option<&Attempt>,
+    moved: Option<&Authorization>,
     settlement: Option<&SettlementResponse>,
     verdict: Option<&Verdict>,
     delivered: bool,
@@ -393,8 +428,8 @@ fn describe(
             .transpose()?,
         asset: attempt.map(|attempt| attempt.domain.verifying_contract),
         payer: Some(record.principal),
-        pay_to: attempt.map(|attempt| attempt.authorization.to),
-        amount: attempt.map(|attempt| attempt.authorization.value),
+        pay_to: moved.map(|moved| moved.to),
+        amount: moved.map(|moved| moved.value),
         resource: Some(record.request.url.clone()),
         transaction: proven
             .or(said)

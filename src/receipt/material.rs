@@ -233,11 +233,14 @@ pub(super) fn chain(
         return None;
     };
     let verdict = evidence::resolve(authorizations, &context, evidence);
-    let reasons = format!(
-        "The chain says {}: {}.",
-        verdict.verdict.as_str(),
-        verdict.reasons.join(", ")
-    );
+    let reasons = match verdict.reasons.as_slice() {
+        [] => format!("The chain says {}.", verdict.verdict.as_str()),
+        reasons => format!(
+            "The chain says {}: {}.",
+            verdict.verdict.as_str(),
+            reasons.join(", ")
+        ),
+    };
     if verdict.verdict == VerdictKind::Unreadable {
         missing(checks, 0, &reasons);
         return Some(verdict);

@@ -283,7 +283,8 @@ impl Record<'_> {
 
     /// Whether the record says that money moved.
     pub fn claims_paid(&self) -> bool {
-        self.status != "open"
+        matches!(self.status, "delivered" | "paid_not_delivered")
+            || self.claim.is_some()
             || self
                 .attempts
                 .iter()
@@ -401,18 +402,14 @@ impl Record<'_> {
     }
 
     fn claimable(&self) -> bool {
-        match self.status {
-            "released" => self.claim.is_some(),
-            "paid_not_delivered" => true,
-            _ => self.claim.is_none(),
-        }
+        self.claim.is_none() || matches!(self.status, "paid_not_delivered" | "released")
     }
 
     fn claims(&self, claim: &Claim) -> bool {
         let delivered = self.delivery.as_ref().map(|delivery| delivery.sha256);
         let named = self.attempts.iter().filter_map(|one| one.transaction);
         claim.intent_id == self.intent_id
-            && self.quotes.iter().any(|quote| quote.hash == claim.quote_hash)
+            && (self.attempts.is_empty() || self.quotes.iter().any(|quote| quote.hash == claim.quote_hash))
             && claim
                 .sha256
                 .is_none_or(|hash| delivered.is_none_or(|delivered| delivered == hash))
