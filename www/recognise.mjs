@@ -1,0 +1,73 @@
+// What a file is, by its shape. It only chooses the place that the file is put in; whether it is true is for the core.
+
+const LARGEST_DOCUMENT = 64 << 20;
+const LARGEST_HEADER = 64 << 10;
+const HEADER_NAME = /^\s*(?:x-)?payment-response\s*:\s*/i;
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const DIGESTS = ["responseSha256", "response_sha256", "responseHash", "response_hash", "bodySha256", "body_sha256", "sha256",
+  "contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
+
+/** One of "bundle", "statement", "evidence", "text" and "bytes". */
+export function recognise(bytes) {
+  if (bytes.byteLength > LARGEST_DOCUMENT) return "bytes";
+  const text = decode(bytes);
+  if (text === undefined) return "bytes";
+  const trimmed = text.trim();
+  if (!/^[[{]/.test(trimmed)) return trimmed.length <= LARGEST_HEADER && BASE64.test(trimmed) ? "statement" : "text";
+  const value = parse(trimmed);
+  if (isEvidence(value) || (Array.isArray(value) && value.length > 0 && value.every(isEvidence))) return "evidence";
+  if (has(value, "type") && value.type === "counterfoil/bundle") return "bundle";
+  if (has(value, "success") && has(value, "network")) return "statement";
+  if (DIGESTS.some((name) => has(value, name))) return "statement";
+  return "text";
+}
+
+/** Sorts files into `{receipt?, response?, evidence: […]}`. `taken` says whether a receipt is there already. */
+export function sort(files, taken) {
+  const places = { evidence: [] };
+  const rest = [];
+  for (const file of files) {
+    const kind = recognise(file.bytes);
+    if (kind === "evidence") places.evidence.push(file);
+    else if (kind === "bundle" && !places.receipt) places.receipt = file;
+    else rest.push([kind, file]);
+  }
+  const receipt = () => places.receipt || taken;
+  // A statement is the receipt where there is none yet; beside a receipt, it is what the seller answered.
+  for (const kind of ["statement", "text", "bytes"]) {
+    for (const [is, file] of rest.filter(([is]) => is === kind)) {
+      if (!receipt() && is !== "bytes") places.receipt = file;
+      else places.response = file;
+    }
+  }
+  return places;
+}
+
+/** Pasted text as bytes, without the name of the header field when that came along. */
+export function pasted(text) {
+  return new TextEncoder().encode(text.replace(HEADER_NAME, ""));
+}
+
+function isEvidence(value) {
+  return has(value, "chainId") && has(value, "block") && has(value, "authorizationState");
+}
+
+function has(value, name) {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name);
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function decode(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
