@@ -25,9 +25,9 @@ export function visibleAscii(text) {
   return String(text).replace(NOT_ASCII, escape);
 }
 
-/** Head and tail of a long text, and how much is left out between them; nothing left out gives the text itself. */
+/** Head and tail of a long text, and how much is left out between them. What is hardly longer stays whole. */
 export function cut(text, limit = 160) {
-  if (text.length <= limit) return text;
+  if (text.length <= limit * 1.5) return text;
   const tail = Math.floor(limit / 4);
   const head = limit - tail;
   return `${whole(text.slice(0, head))} … ${text.length - limit} more characters … ${whole(text.slice(-tail))}`;

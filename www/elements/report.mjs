@@ -68,6 +68,7 @@ function table({ title, checks }, of) {
   const head = ["Result", "Check", ...(sides ? ["Expected", "Actual"] : [])];
   return element("table", { role: "table", "aria-label": `${of}: ${title}` },
     element("caption", { role: "caption" }, title),
+    element("colgroup", {}, head.map((_, at) => element("col", { class: at ? undefined : "narrow" }))),
     element("thead", { role: "rowgroup", class: sides ? undefined : "unseen" }, element("tr", { role: "row" },
       head.map((name, at) => element("th", { role: "columnheader", scope: "col" }, at < 2 ? element("span", { class: "unseen" }, name) : name)))),
     element("tbody", { role: "rowgroup" }, checks.map((check) => row(check, sides))));

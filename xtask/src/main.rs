@@ -3,6 +3,7 @@
 mod build;
 mod demo;
 mod package;
+mod page;
 mod shell;
 mod test;
 
@@ -11,7 +12,7 @@ use anyhow::{bail, Result};
 const USAGE: &str = "\
 cargo xtask <task>
 
-  build                      wasm and npm package → target/npm/counterfoil
+  build                      wasm, npm package → target/npm/counterfoil, page → target/www
   pack                       build, then target/npm/counterfoil-<version>.tgz
   test [--all] [--only NAME] formatting, lints, Rust, package, page and demo; --all adds the long runs
   demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through

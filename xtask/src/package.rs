@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::build;
+use crate::page;
 use crate::shell::{command, digest, files, output, root, run, sha256, target};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -13,8 +14,13 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the package takes from the workspace's top.
 const FROM_ROOT: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Builds `target/npm/counterfoil`; returns at once when nothing it is made of has changed.
+/// Builds `target/npm/counterfoil`, unless nothing it is made of has changed, and the page from it.
 pub fn build() -> Result<()> {
+    npm()?;
+    page::build(&folder())
+}
+
+fn npm() -> Result<()> {
     let wasm = build::wasm()?;
     let folder = folder();
     let stamp = target().join("npm/stamp");
@@ -102,7 +108,8 @@ fn assemble(wasm: &Path, into: &Path) -> Result<()> {
     checksums(into)
 }
 
-fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+/// Copies every file below a folder.
+pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for file in files(from)? {
         let target = to.join(&file);
         fs::create_dir_all(target.parent().context("a file lies in a folder")?)?;
