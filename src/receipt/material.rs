@@ -114,6 +114,7 @@ impl Subject {
             .with_some("amount", self.amount.map(|amount| amount.to_json()))
             .with_some("asset", self.asset.map(|asset| asset.to_json()))
             .with_some("network", self.network.as_ref().map(Network::to_json))
+            .with_some("token", self.token())
             .with_some("resource", self.resource.as_deref().map(Json::text))
             .with_some("transaction", self.transaction.as_deref().map(Json::text))
             .with("delivered", Json::Bool(self.delivered))
@@ -121,6 +122,13 @@ impl Subject {
                 "bodySha256",
                 self.sha256.map(|hash| Json::text(hex::encode(hash))),
             )
+    }
+
+    /// Name and decimal places of the token, when it is a known one.
+    fn token(&self) -> Option<Json> {
+        let token = known_token(self.network.as_ref()?, &self.asset?)?;
+        let decimals = Json::number(u64::from(token.decimals));
+        Some(Json::object([("name", Json::text(token.name)), ("decimals", decimals)]))
     }
 
     /// One check for each thing that the caller expects.
