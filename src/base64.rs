@@ -8,7 +8,7 @@ use base64::Engine;
 use crate::error::{Code, Error};
 
 const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_padding_mode(DecodePaddingMode::RequireNone)
     .with_decode_allow_trailing_bits(false);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
@@ -19,16 +19,21 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// Bytes of a header value: outer blanks trimmed (RFC 9110 §5.5), standard or URL-safe alphabet but not both, padding absent
-/// or right. Non-zero trailing bits, inner blanks and a third `=` are refused: one text for one value. Error:
-/// `base64_invalid`.
+/// or whole. Non-zero trailing bits, inner blanks and half a padding are refused, so that a value has no accidental
+/// spellings. Error: `base64_invalid`.
 pub fn decode_header(text: &str) -> Result<Vec<u8>, Error> {
+    let invalid = || Error::new(Code::Base64Invalid, "");
     let text = text.trim_matches([' ', '\t']);
-    let engine = if text.contains(['-', '_']) {
+    // The engine alone would take one `=` where two belong.
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    if padding > 0 && (padding > 2 || !text.len().is_multiple_of(4)) {
+        return Err(invalid());
+    }
+    let engine = if digits.contains(['-', '_']) {
         &URL_SAFE
     } else {
         &STANDARD
     };
-    engine
-        .decode(text)
-        .map_err(|_| Error::new(Code::Base64Invalid, ""))
+    engine.decode(digits).map_err(|_| invalid())
 }

@@ -276,7 +276,7 @@ impl Json {
         .unwrap_or_default()
     }
 
-    /// RFC 8785 text. Error: `number_out_of_range` (overflow, or an integer literal that its double changes).
+    /// RFC 8785 text. Error: `number_out_of_range` (overflow, or a whole number whose digits its double changes).
     pub fn to_canonical(&self) -> Result<String, Error> {
         let mut out = String::new();
         self.write(
@@ -372,12 +372,33 @@ fn canonical_number(literal: &str, strict: bool, out: &mut String) -> Result<(),
     }
     let mut buffer = ryu_js::Buffer::new();
     let text = buffer.format(double);
-    let integer = !literal.contains(['.', 'e', 'E']);
-    if strict && integer && text != literal && literal != "-0" {
-        return Err(range());
+    if strict {
+        // A fraction is an approximation in any reader; a whole number is not, however it is spelt.
+        let written = significand(literal);
+        if written.1 >= 0 && written != significand(text) {
+            return Err(range());
+        }
     }
     out.push_str(text);
     Ok(())
+}
+
+/// The digits of a number between its outer zeros, and the power of ten of the last one.
+fn significand(literal: &str) -> (String, i64) {
+    let (mantissa, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [whole.trim_start_matches('-'), fraction].concat();
+    let digits = all.trim_end_matches('0');
+    if digits.is_empty() {
+        return (String::new(), 0);
+    }
+    // An exponent that no i64 holds belongs to zero or to an overflow, which ends before this matters.
+    let shift: i64 = exponent.parse().unwrap_or(i64::MIN / 2);
+    let dropped = (all.len() - digits.len()) as i64 - fraction.len() as i64;
+    (
+        digits.trim_start_matches('0').to_owned(),
+        shift.saturating_add(dropped),
+    )
 }
 
 // ---------------------------------------------------------------- reading values with their field's path

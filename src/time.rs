@@ -18,43 +18,64 @@ pub fn parse_seconds(json: &Json) -> Result<Seconds, Error> {
     }
 }
 
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+/// The long names without their `day`.
+const LONG_DAYS: [&str; 7] = ["Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun"];
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Reads the three forms of an HTTP date: IMF-fixdate, RFC 850, asctime. A two-digit year is taken from 1970 to 2069.
+/// Reads the three forms of an HTTP date: IMF-fixdate, RFC 850, asctime. The day of the week is not compared with the date; a
+/// two-digit year is taken from 1970 to 2069.
 pub fn parse_http_date(text: &str) -> Option<Seconds> {
-    let text = text.trim_matches([' ', '\t']);
-    let words: Vec<&str> = text.split([' ', '-']).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text.trim_matches([' ', '\t']).split(' ').collect();
+    let weekday = words.first()?;
+    let short = |suffix| {
+        weekday
+            .strip_suffix(suffix)
+            .is_some_and(|name| DAYS.contains(&name))
+    };
+    let long = || {
+        weekday
+            .strip_suffix("day,")
+            .is_some_and(|name| LONG_DAYS.contains(&name))
+    };
     let (day, month, year, clock) = match words.as_slice() {
-        [weekday, day, month, year, clock, "GMT"] if weekday.ends_with(',') => (day, month, year, clock),
-        [_, month, day, clock, year] => (day, month, year, clock),
+        [_, day, month, year, clock, "GMT"] if short(",") => {
+            (digits(day, 2)?, *month, digits(year, 4)?, clock)
+        }
+        [_, date, clock, "GMT"] if long() => match date.split('-').collect::<Vec<_>>().as_slice() {
+            [day, month, year] => {
+                let year = digits(year, 2)?;
+                let century = if year < 70 { 2000 } else { 1900 };
+                (digits(day, 2)?, *month, century + year, clock)
+            }
+            _ => return None,
+        },
+        // A day of one digit stands behind a second blank.
+        [_, month, "", day, clock, year] if short("") => (digits(day, 1)?, *month, digits(year, 4)?, clock),
+        [_, month, day, clock, year] if short("") => (digits(day, 2)?, *month, digits(year, 4)?, clock),
         _ => return None,
     };
-    let month = MONTHS.iter().position(|name| name == month)? as u64 + 1;
-    let year = match year.len() {
-        4 => number(year)?,
-        2 => number(year).map(|year| if year < 70 { 2000 + year } else { 1900 + year })?,
-        _ => return None,
-    };
-    let mut parts = clock.split(':');
-    let (hour, minute, second) = (
-        number(parts.next()?)?,
-        number(parts.next()?)?,
-        number(parts.next()?)?,
-    );
-    let day = number(day)?;
-    if parts.next().is_some() || hour > 23 || minute > 59 || second > 60 || !(1970..=9999).contains(&year) {
+    let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
+    let seconds = seconds_of_day(clock)?;
+    if year < 1970 || day == 0 || day > days_in_month(year, month) {
         return None;
     }
-    if day == 0 || day > days_in_month(year, month) {
-        return None;
-    }
-    Some(((days_before(year, month) + day - 1) * 24 + hour) * 3600 + minute * 60 + second)
+    Some((days_before(year, month) + day - 1) * 86_400 + seconds)
 }
 
-fn number(text: &str) -> Option<u64> {
-    (!text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit()))
+/// `hh:mm:ss`, a leap second included.
+fn seconds_of_day(clock: &str) -> Option<u64> {
+    let (hour, minute, second) = match clock.split(':').collect::<Vec<_>>().as_slice() {
+        [hour, minute, second] => (digits(hour, 2)?, digits(minute, 2)?, digits(second, 2)?),
+        _ => return None,
+    };
+    (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
+}
+
+fn digits(text: &str, length: usize) -> Option<u64> {
+    (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())
         .flatten()
 }

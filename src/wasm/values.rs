@@ -1,4 +1,4 @@
-//! Calls about values: canonical JSON, hashes, base64, amounts, addresses, networks, and the registry of codes.
+//! Calls about values: canonical JSON, hashes, base64, amounts, addresses, networks, times, and the registry of codes.
 
 use super::Input;
 use crate::address::Address;
@@ -6,7 +6,7 @@ use crate::amount::{self, Amount};
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
 use crate::network::Network;
-use crate::{base64, digest, hex};
+use crate::{base64, digest, hex, time};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -35,6 +35,10 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .map(|amount| amount.to_json()),
         "parseUnits" => parse_units(json),
         "parseNetwork" => parse_network(json).map(|network| network.to_json()),
+        "parseSeconds" => json.read("value", time::parse_seconds).map(Json::number),
+        "parseHttpDate" => json
+            .read("text", |text| Ok(time::parse_http_date(text.as_str()?)))
+            .map(|seconds| seconds.map_or(Json::Null, Json::number)),
         "errorCodes" => Ok(Json::Array(Code::ALL.iter().copied().map(code_json).collect())),
         _ => return None,
     })
