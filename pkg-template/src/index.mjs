@@ -1,6 +1,8 @@
 // counterfoil: the client, and everything that is pure.
 
 export { CounterfoilError } from "./errors.mjs";
+export { memoryJournal } from "./journal.mjs";
+export { createPayer, wrapFetch } from "./payer.mjs";
 export { load } from "./wasm.mjs";
 export * from "./core.mjs";
 export * from "./verify.mjs";

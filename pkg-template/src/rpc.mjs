@@ -6,17 +6,19 @@ const AUTHORIZATION_USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e
 const AUTHORIZATION_CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
 
 const LARGEST_ANSWER = 8 << 20; // bytes
-// Widths of one eth_getLogs in blocks: the second is tried where the first is refused. Together at most this many calls.
-const WIDTHS = [10_000, 1_000];
+// How many blocks one eth_getLogs may span differs between endpoints: each width is tried where the one before is refused.
+const WIDTHS = [Infinity, 10_000, 1_000, 10];
 const LOG_CALLS = 60;
+/** Of an unused nonce there is no log to be found; what every endpoint allows is asked for, to have the answer. */
+const UNUSED_WIDTH = 10;
 
 /** The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. */
-export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", since, timeout = 10_000 }) {
+export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", timeout = 10_000 }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
-  const what = { asset, payer: word(payer), nonce: word(nonce), since, tag, lowest };
+  const what = { asset, payer: word(payer), nonce: word(nonce), tag, lowest };
   const found = heads.map((start, i) => start && reachable(() => evidence(sources[i], start, what)));
   return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
 }
@@ -35,15 +37,14 @@ async function head(ask, tag) {
   return { chainId, block };
 }
 
-async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, since, tag, lowest }) {
+async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest }) {
   const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
   const call = { to: asset, data: `${AUTHORIZATION_STATE}${payer.slice(2)}${nonce.slice(2)}` };
   const authorizationState = await stateAt(ask, call, block);
-  // An unused nonce has no log to be found further back; the newest stretch is asked for all the same, because logs that
-  // could not be had must be told from logs that are not there.
-  const back = since === undefined && BigInt(authorizationState) === 0n ? lowest - WIDTHS[1] : undefined;
   const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, nonce] };
-  const { logs, logsRange } = await searchBack(ask, filter, lowest, Math.max(0, since ?? back ?? 0));
+  const used = BigInt(authorizationState) !== 0n;
+  const oldest = used ? 0 : Math.max(0, lowest - UNUSED_WIDTH + 1);
+  const { logs, logsRange } = await searchBack(ask, filter, lowest, oldest);
   const transaction = logs?.at(-1)?.transactionHash;
   const receipt = transaction === undefined ? null : await ask("eth_getTransactionReceipt", transaction);
   const { number: height, hash, timestamp, stateRoot } = block;
@@ -69,7 +70,10 @@ async function stateAt(ask, call, block) {
   }
 }
 
-/** Logs from `to` backwards to `from`, stretch by stretch, until some are found; null when a stretch is refused. */
+/**
+ * Logs from `to` backwards to `from`, stretch by stretch, until some are found; null when no width is allowed. The range told is
+ * the same whatever the widths were: sources that found the same log agree.
+ */
 async function searchBack(ask, filter, to, from) {
   let width = 0;
   let end = to;
@@ -80,10 +84,10 @@ async function searchBack(ask, filter, to, from) {
       logs = await ask("eth_getLogs", { ...filter, fromBlock: quantity(start), toBlock: quantity(end) });
       if (!Array.isArray(logs)) throw new Error("no list");
     } catch {
-      if (++width < WIDTHS.length) continue;
-      return { logs: null };
+      if (++width === WIDTHS.length) return { logs: null };
+      continue;
     }
-    if (logs.length > 0 || start === from) return { logs, logsRange: { from: quantity(start), to: quantity(to) } };
+    if (logs.length > 0) return { logs, logsRange: { from: logs[0].blockNumber, to: quantity(to) } };
     end = start - 1;
   }
   return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };

@@ -1,4 +1,6 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
+import type { Address, Amount, Hex, JournalStore, Money, Network, Next, Rpc, Seconds } from "./values.js";
+
 export * from "./core.js";
 export * from "./verify.js";
 export { CounterfoilError } from "./values.js";
@@ -9,3 +11,61 @@ export type { JournalEntry, JournalLease, JournalOp, JournalStore, Rpc } from ".
  * In Node and with `counterfoil/inline` the module is there already and this does nothing. May be called again after a failure.
  */
 export function load(source?: URL | string | Response | Uint8Array | WebAssembly.Module): Promise<void>;
+
+/** A payer: one key, one journal, one policy. Nothing is sent and nothing is read until the first call. */
+export function createPayer(o: PayerOptions): Payer;
+/** A `fetch` that pays: `init.intent` as in `payer.fetch`. The given `fetch` carries the requests. */
+export function wrapFetch(fetch: typeof globalThis.fetch, payer: Payer): typeof globalThis.fetch;
+/** A journal that ends with the process. For tests, and for callers that accept that. */
+export function memoryJournal(): JournalStore;
+
+export interface PayerOptions {
+  signer: { address: Address; signTypedData(doc: any): Promise<Hex> } | { privateKey: Uint8Array };
+  journal: JournalStore;
+  /** Several sources of one network must agree. */
+  rpc?: Record<Network, Rpc | Rpc[]>;
+  policy?: Policy;
+  /** Keys nonces and payment ids, the same on every machine. Derived from the private key when absent; with an external signer they are then unkeyed. */
+  secret?: Uint8Array;
+  /** Bytes; 1 MiB when absent. Of a larger answer only the digest is kept. */
+  maxStoredBody?: number;
+  clock?: () => Seconds;
+  onAlert?: (f: Finding) => void;
+}
+export interface Policy {
+  /** Seconds an authorization can land at most, 600 when absent; the seller's Date shifts a window by at most 120 s and never lengthens it. */
+  maxWindow?: Seconds;
+  /** Without `perCall` and without `approve` every purchase is refused. */
+  perCall?: Amount;
+  perIntentTree?: Amount;
+  perWallet?: { amount: Amount; window: number }[];
+  attempts?: number;
+  /** The pinned table of known tokens when absent. */
+  assets?: { network: Network; asset: Address }[];
+  recipients?: string[];
+  approve?: (r: ApprovalRequest) => Promise<boolean> | boolean;
+}
+export interface Payer {
+  /**
+   * Resolves only with the seller's answer; throws CounterfoilError when unpaid, unknown or undelivered. Aborting before the send releases the reservation; after it
+   * rejects with AbortError and leaves the intent open. *Delivered* is recorded at the last body byte. A stored answer carries `Idempotency-Replayed: true`.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit & { intent?: IntentInit }): Promise<Response>;
+  /** Intent, attempt, transaction and receipt behind an answer. */
+  describe(r: Response): Resolution | undefined;
+  /** Closes a paid, undelivered purchase as a claim; an unresolved one throws. */
+  release(intentId: string, reason: string): Promise<void>;
+  /** Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. */
+  resume(): Promise<Resolution[]>;
+  /** The bundle that the inspector page opens. */
+  export(root?: string): Promise<string>;
+  close(): Promise<void>;
+}
+export interface IntentInit { id?: string; purpose?: string; scope?: string; parent?: string; budget?: Amount }
+export interface ApprovalRequest { intentId: string; reason: string; amount: Amount; network: Network; asset: Address; spent: Amount }
+export interface Resolution {
+  intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex; receipt?: string; response?: Response;
+}
+export interface Finding {
+  code: string; severity: "info" | "alert"; intents: string[]; attempts: string[]; amount?: Amount; asset?: Address; network?: Network; next: Next; why: string;
+}

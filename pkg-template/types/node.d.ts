@@ -18,8 +18,6 @@ export function readEvidence(rpcs: Rpc | Rpc[], what: {
   network: Network; asset: Address; payer: Address; nonce: Hex;
   /** "finalized" when absent. */
   tag?: "latest" | "safe" | "finalized";
-  /** Block before which no log can be; without it the search goes back in bounded steps. */
-  since?: number;
   /** Milliseconds for one call, 10,000 when absent. */
   timeout?: number;
 }): Promise<(ChainEvidence | UnreadableEvidence)[]>;
