@@ -93,13 +93,24 @@ async function searchBack(ask, filter, to, from) {
   return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };
 }
 
+/** One call within the time given. The timer keeps the process alive, which AbortSignal.timeout would not. */
 async function request(rpc, method, params, timeout) {
-  const signal = AbortSignal.timeout(timeout);
-  if (typeof rpc === "function") {
-    const late = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
-    return Promise.race([rpc(method, params), late]);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`${method} took too long`)), timeout);
+  try {
+    return await (typeof rpc === "function" ? inTime(rpc(method, params), late.signal) : post(rpc, method, params, late.signal));
+  } finally {
+    clearTimeout(timer);
   }
-  const answer = await fetch(rpc, {
+}
+
+function inTime(answer, signal) {
+  const late = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+  return Promise.race([answer, late]);
+}
+
+async function post(url, method, params, signal) {
+  const answer = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),

@@ -1,0 +1,208 @@
+// The evidence reader on a chain made of a few blocks: what it asks, at which block, and what it does with endpoints that refuse,
+// lag, lie, hang or answer too much. Its evidence is judged by the core's `resolve`.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { resolve } from "counterfoil/core";
+import { readEvidence } from "counterfoil/node";
+
+const used = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
+const transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const word = (hex) => `0x${hex.slice(2).padStart(64, "0")}`;
+const hex = (value) => `0x${value.toString(16)}`;
+const asset = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+const [payer, payTo] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`];
+const nonce = `0x${"ab".repeat(32)}`;
+const network = "eip155:84532";
+const what = { network, asset, payer, nonce };
+const authorization = { from: payer, to: payTo, value: "10000", validAfter: "0", validBefore: "1700000600", nonce };
+const verdict = (evidence) => resolve(authorization, { network, asset }, evidence);
+
+const hashOf = (number) => word(hex(number + 0xb10c0000));
+const blockOf = (number) => ({ number: hex(number), hash: hashOf(number), timestamp: hex(1_700_000_000 + 2 * number), transactions: [], stateRoot: word("0x5") });
+
+/** A source: `final` is its finalized block, `paidAt` the block of the payment. `over` replaces methods. */
+function chain({ final = 1000, paidAt, over = {} } = {}) {
+  const calls = [];
+  const at = { blockNumber: hex(paidAt ?? 0), blockHash: hashOf(paidAt ?? 0), transactionHash: word("0x7a"), transactionIndex: "0x0", removed: false };
+  const logs = [
+    { ...at, address: asset, topics: [used, word(payer), nonce], data: "0x", logIndex: "0x0" },
+    { ...at, address: asset, topics: [transfer, word(payer), word(payTo)], data: word(hex(10000)), logIndex: "0x1" },
+  ];
+  const methods = {
+    eth_chainId: () => "0x14a34",
+    eth_getBlockByNumber: (tag) => blockOf(tag === "finalized" ? final : tag === "latest" ? final + 100 : Number(tag)),
+    eth_call: (_, { blockHash }) => word(paidAt !== undefined && BigInt(blockHash) >= BigInt(hashOf(paidAt)) ? "0x1" : "0x0"),
+    eth_getLogs: ({ fromBlock, toBlock }) => (paidAt !== undefined && Number(fromBlock) <= paidAt && paidAt <= Number(toBlock) ? [logs[0]] : []),
+    eth_getTransactionReceipt: (transactionHash) => ({ transactionHash, blockNumber: at.blockNumber, blockHash: at.blockHash, status: "0x1", logs }),
+    ...over,
+  };
+  const rpc = async (method, params) => {
+    calls.push([method, ...params]);
+    if (!(method in methods)) throw new Error("the method does not exist");
+    return methods[method](...params);
+  };
+  return { rpc, calls, methods, of: (method) => calls.filter(([name]) => name === method).map(([, ...params]) => params) };
+}
+
+const refuse = () => {
+  throw new Error("refused");
+};
+
+test("paid: the log, its receipt and the state of one finalized block", async () => {
+  const { rpc, of } = chain({ paidAt: 700 });
+  const [evidence] = await readEvidence(rpc, what);
+  assert.deepEqual(evidence.block, { number: hex(1000), hash: hashOf(1000), timestamp: hex(1_700_002_000), tag: "finalized", stateRoot: word("0x5") });
+  assert.deepEqual([evidence.chainId, evidence.authorizationState, evidence.logs.length], ["0x14a34", word("0x1"), 1]);
+  const { verdict: kind, transaction, reasons } = verdict(evidence);
+  assert.deepEqual([kind, transaction, reasons], ["paid", word("0x7a"), []]);
+  // authorizationState(address,bytes32), at the block by its hash
+  assert.deepEqual(of("eth_call"), [[{ to: asset, data: `0xe94a0102${word(payer).slice(2)}${nonce.slice(2)}` }, { blockHash: hashOf(1000), requireCanonical: true }]]);
+  const [[filter]] = of("eth_getLogs");
+  assert.deepEqual(filter.topics.slice(1), [word(payer), nonce]);
+  assert.ok(filter.topics[0].includes(used) && filter.topics[0].length === 2);
+});
+
+test("unused at a finalized block past the window: dead", async () => {
+  assert.equal(verdict(await readEvidence(chain().rpc, what)).verdict, "dead");
+  assert.equal(verdict(await readEvidence(chain({ final: 200 }).rpc, what)).verdict, "not_yet");
+  const { rpc, of } = chain({ paidAt: 1050 });
+  assert.deepEqual((await readEvidence(rpc, what))[0].logs, []);
+  assert.equal(of("eth_getTransactionReceipt").length, 0);
+});
+
+test("the tag is asked for as given, and paid before finality says so", async () => {
+  const [evidence] = await readEvidence(chain({ paidAt: 1050 }).rpc, { ...what, tag: "latest" });
+  assert.equal(evidence.block.tag, "latest");
+  assert.deepEqual(verdict(evidence).reasons, ["not_final"]);
+});
+
+test("several sources are read at the lowest of their finalized blocks", async () => {
+  const sources = [chain({ final: 1000, paidAt: 700 }), chain({ final: 990, paidAt: 700 }), chain({ final: 1200, paidAt: 700 })];
+  const evidence = await readEvidence(sources.map(({ rpc }) => rpc), what);
+  assert.deepEqual(evidence.map(({ block }) => block.number), [990, 990, 990].map(hex));
+  assert.equal(verdict(evidence).verdict, "paid");
+});
+
+test("sources that found the same log agree, however narrow their queries must be", async () => {
+  const narrow = (limit) => ({ eth_getLogs: (filter) => (Number(filter.toBlock) - Number(filter.fromBlock) >= limit ? refuse() : chain({ paidAt: 29_990 }).methods.eth_getLogs(filter)) });
+  const sources = [chain({ final: 30_000, paidAt: 29_990 }), ...[10_000, 1_000, 10].map((limit) => chain({ final: 30_000, paidAt: 29_990, over: narrow(limit) }))];
+  const evidence = await readEvidence(sources.map(({ rpc }) => rpc), what);
+  assert.equal(verdict(evidence).verdict, "paid");
+});
+
+test("the search goes back in stretches, and ends", async () => {
+  const paidAt = 123_456;
+  const limit = (filter) => (Number(filter.toBlock) - Number(filter.fromBlock) >= 10_000 ? refuse() : chain({ paidAt }).methods.eth_getLogs(filter));
+  const far = chain({ final: 300_000, paidAt, over: { eth_getLogs: limit } });
+  const [evidence] = await readEvidence(far.rpc, what);
+  assert.equal(verdict(evidence).verdict, "paid");
+  const stretches = far.of("eth_getLogs").slice(1).map(([{ fromBlock, toBlock }]) => [Number(fromBlock), Number(toBlock)]);
+  assert.equal(stretches[0][1], 300_000);
+  for (const [i, [, to]] of stretches.entries()) if (i > 0) assert.equal(to, stretches[i - 1][0] - 1);
+
+  const lost = chain({ final: 50_000_000, paidAt: 5, over: { eth_getLogs: limit } });
+  const [nothing] = await readEvidence(lost.rpc, what);
+  assert.ok(lost.of("eth_getLogs").length <= 60);
+  assert.deepEqual(nothing.logs, []);
+  assert.equal(verdict(nothing).verdict, "used_or_cancelled");
+});
+
+test("logs that are refused are null, and null is never dead", async () => {
+  for (const paidAt of [undefined, 700]) {
+    const [evidence] = await readEvidence(chain({ paidAt, over: { eth_getLogs: refuse } }).rpc, what);
+    assert.equal(evidence.logs, null);
+    assert.equal(verdict(evidence).verdict, paidAt ? "used_or_cancelled" : "unreadable");
+  }
+});
+
+test("without EIP-1898 the state is read by number, and the block looked at again", async () => {
+  const byNumber = (call, block) => (typeof block === "object" ? refuse() : word("0x0"));
+  const plain = chain({ over: { eth_call: byNumber } });
+  assert.equal(verdict(await readEvidence(plain.rpc, what)).verdict, "dead");
+  assert.equal(plain.of("eth_call").at(-1)[1], hex(1000));
+  let asked = 0;
+  const moved = chain({ over: { eth_call: byNumber, eth_getBlockByNumber: () => ({ ...blockOf(1000), hash: hashOf(2000 + asked++) }) } });
+  assert.deepEqual(await readEvidence(moved.rpc, what), [{ error: "unreachable" }]);
+});
+
+test("a source that can't be read is reported and never thrown", async () => {
+  const broken = [refuse, async () => null, async () => undefined, async () => "0x", async () => ({}), async () => ({ number: "1000" }), async () => ({ number: 1000 }), undefined, "not a url", "http://127.0.0.1:1", 7];
+  for (const rpc of broken) {
+    const evidence = await readEvidence(rpc, what);
+    assert.deepEqual(evidence, [{ error: "unreachable" }]);
+    assert.equal(verdict(evidence).verdict, "unreadable");
+  }
+  const some = await readEvidence([chain().rpc, refuse], what);
+  assert.deepEqual(some[1], { error: "unreachable" });
+  assert.equal(verdict(some).verdict, "unreadable");
+  assert.deepEqual(await readEvidence([], what), []);
+  for (const method of ["eth_chainId", "eth_getBlockByNumber", "eth_call", "eth_getTransactionReceipt"]) {
+    assert.deepEqual(await readEvidence(chain({ paidAt: 700, over: { [method]: refuse } }).rpc, what), [{ error: "unreachable" }], method);
+  }
+});
+
+test("another chain, and sources that disagree, are for the core to see", async () => {
+  const other = await readEvidence(chain({ over: { eth_chainId: () => "0x1" } }).rpc, what);
+  assert.equal(other[0].chainId, "0x1");
+  assert.equal(verdict(other).verdict, "unreadable");
+  const two = await readEvidence([chain({ paidAt: 700 }).rpc, chain().rpc], what);
+  assert.equal(verdict(two).verdict, "unreadable");
+});
+
+test("a source that never answers is given up after the timeout", async () => {
+  const started = performance.now();
+  assert.deepEqual(await readEvidence(() => new Promise(() => {}), { ...what, timeout: 50 }), [{ error: "unreachable" }]);
+  assert.ok(performance.now() - started < 5_000);
+});
+
+async function served(respond, read) {
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += chunk;
+    await respond(JSON.parse(body), response, request);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  try {
+    return await read(`http://127.0.0.1:${server.address().port}`);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test("an endpoint named by its URL is asked in JSON-RPC 2.0", async () => {
+  const { rpc } = chain({ paidAt: 700 });
+  const answer = async ({ jsonrpc, id, method, params }, response, { headers }) => {
+    assert.deepEqual([jsonrpc, headers["content-type"]], ["2.0", "application/json"]);
+    response.end(JSON.stringify({ jsonrpc, id, result: await rpc(method, params) }));
+  };
+  const [evidence] = await served(answer, (url) => readEvidence(url, what));
+  assert.equal(verdict(evidence).verdict, "paid");
+});
+
+test("errors, other formats, redirects, silence and floods of an endpoint are unreachable", async () => {
+  const answers = {
+    "JSON-RPC error": (_, response) => response.end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}'),
+    "no result": (_, response) => response.end('{"jsonrpc":"2.0","id":1}'),
+    "HTML": (_, response) => response.writeHead(429).end("<html>"),
+    "not UTF-8": (_, response) => response.end(Buffer.from([0x22, 0xff, 0x22])),
+    "empty": (_, response) => response.end(),
+    "redirect": (_, response) => response.writeHead(307, { location: "/elsewhere" }).end(),
+    "cut off": (_, response) => response.writeHead(200, { "content-length": "100" }).write('{"jsonrpc"', () => response.destroy()),
+    "silence": () => {},
+    "half an answer": (_, response) => response.write('{"jsonrpc"'),
+    "a flood": async (_, response) => {
+      response.on("error", () => {});
+      response.write('{"jsonrpc":"2.0","id":1,"result":"');
+      const chunk = "0".repeat(1 << 20);
+      for (let i = 0; i < 40 && !response.destroyed; i++) if (!response.write(chunk)) await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
+      response.end('"}');
+    },
+  };
+  for (const [title, respond] of Object.entries(answers)) {
+    assert.deepEqual(await served(respond, (url) => readEvidence(url, { ...what, timeout: 1_000 })), [{ error: "unreachable" }], title);
+  }
+});
