@@ -24,7 +24,7 @@ const end = await withRetries(() => payer.fetch(o.url, { intent: { id: o.intent 
 const { error } = end;
 say({
   event: "result", delivered: end.delivered,
-  outcome: end.delivered ? "delivered" : error?.money === "proven" ? "paid_not_delivered" : "unresolved",
+  outcome: end.delivered ? "delivered" : ({ proven: "paid_not_delivered", none: "unpaid" }[error?.money] ?? "unresolved"),
   next: error?.next ?? null, code: error?.code ?? null, money: error?.money ?? null,
   status: end.status ?? null, error: error ? String(error) : null, tries: end.tries, sent: watch.seen,
   sha256: end.body ? createHash("sha256").update(end.body).digest("hex") : null,

@@ -1,6 +1,6 @@
 // The demo: every scenario once with the official client and once with counterfoil, on a local chain with the real
 // token code. What was paid is counted on the chain by a script that knows neither.
-//   node run.mjs [--only a,b] [--client official|counterfoil] [--json] [--serve]
+//   node run.mjs [--only a,b] [--client official|counterfoil] [--json] [--serve] [--verbose]
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -73,7 +73,7 @@ async function play(scenario, client, chain) {
     const common = { url: seller.url, ...extra };
     if (client === "official") return startAgent(client, common);
     return startAgent(client, {
-      ...common, intent: `demo-${scenario.name.replaceAll("_", "-")}`, journal: join(folder, journal), rpc: chain.url,
+      ...common, intent: `counterfoil-demo-${scenario.name.replaceAll("_", "-")}`, journal: join(folder, journal), rpc: chain.url,
       "max-window": scenario.maxTimeoutSeconds ?? 300,
       ...(scenario.name === "cut_after_settlement" ? { export: join(out, "bundle.json"), response: join(out, "response.bin") } : {}),
     });
@@ -82,6 +82,7 @@ async function play(scenario, client, chain) {
     const agent = start(extra);
     const end = await agent.ended;
     if (!end) throw new Error(`${label}: the agent ended without a result: ${agent.errors().trim().slice(0, 2000)}`);
+    if (o.verbose) process.stderr.write(`${label}: ${JSON.stringify(end)}\n${agent.errors()}`);
     if (end.delivered && end.sha256 !== createHash("sha256").update(REPORT).digest("hex")) throw new Error(`${label}: another answer was delivered`);
     return end;
   };
@@ -174,10 +175,6 @@ for (const [n, scenario] of chosen.entries()) {
 
 const sum = (client, field) => rows.filter((row) => row.client === client).reduce((total, row) => total + Number(row[field]), 0);
 const totals = (client) => Object.fromEntries(["purchases", "transfers", "double_charges", "delivered", "paid"].map((field) => [field, field === "paid" ? String(sum(client, field)) : sum(client, field)]));
-if (o.json) {
-  const each = Object.fromEntries(clients.map((client) => [client, totals(client)]));
-  process.stdout.write(`${JSON.stringify({ scenario: "all", client: "counterfoil", ...totals("counterfoil"), clients: each, failed: wrong, seconds: Math.round((Date.now() - started) / 1000) })}\n`);
-}
 tell();
 tell(table(rows));
 tell();
@@ -194,9 +191,16 @@ if (example) {
   for (const [file, what] of [["bundle.json", "what the agent wrote down"], ["response.bin", "the answer it got, byte for byte"], ["evidence.json", "what the chain says, read without counterfoil"]]) {
     tell(`  ${join(out, file)}  ${what}`);
   }
+  const check = await script("check.mjs", []);
+  tell(`  Checked just now: ${check.verdict} (${check.passed} checks passed); with one bit of the answer changed: ${check.tampered}.`);
+  if (check.verdict !== "verified" || check.tampered !== "failed") wrong.push(`the files of the first purchase: ${check.verdict}, changed: ${check.tampered} ${check.failed.join("; ")}`);
   tell(`  Open ${join(target, "www", "index.html")} and drop the three files in, or run this again with --serve.`);
 }
 for (const line of wrong) tell(`FAILED ${line}`);
+if (o.json) {
+  const each = Object.fromEntries(clients.map((client) => [client, totals(client)]));
+  process.stdout.write(`${JSON.stringify({ scenario: "all", client: "counterfoil", ...totals("counterfoil"), clients: each, failed: wrong, seconds: Math.round((Date.now() - started) / 1000) })}\n`);
+}
 chain.stop();
 process.exitCode = wrong.length ? 1 : 0;
 if (o.serve) {

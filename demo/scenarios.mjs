@@ -45,8 +45,8 @@ export const SCENARIOS = [
     },
   },
   {
-    name: "kill_after_send", fault: "announce", official: 2, ends: ["delivered", "paid_not_delivered"],
-    story: "The agent is killed right after it sent the payment, and started again.",
+    name: "kill_after_send", fault: "announce", keeps: true, official: 2, ends: ["delivered"],
+    story: "The agent is killed right after it sent the payment, and started again while the seller is still at work.",
     act: killedAt("payment"),
   },
   {
@@ -63,10 +63,10 @@ export const SCENARIOS = [
     },
   },
   {
-    name: "expires_unused_paid_later", fault: "sit_on_it", maxTimeoutSeconds: 12, official: 1, ends: ["delivered"],
+    name: "expires_unused_paid_later", fault: "sit_on_it", maxTimeoutSeconds: 15, official: 1, ends: ["delivered"],
     story: "The seller takes the payment and does nothing until it has run out. Later the purchase is made again, and then the seller presents every payment it ever got.",
     act: async ({ buy, seller, chain }) => {
-      const first = await buy();
+      const first = await buy({ tries: 1 });
       await chain.finalizedAt(Math.max(...first.sent.map((cheque) => Number(cheque.validBefore))) + 1);
       seller.lift();
       const end = await buy();
