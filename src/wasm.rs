@@ -10,7 +10,7 @@ mod values;
 mod verify;
 mod x402;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
@@ -49,6 +49,22 @@ pub fn call(
     bytes: Option<Vec<u8>>,
     secret: Option<Zeroizing<Vec<u8>>>,
 ) -> Result<Json, Error> {
+    let secretive = secret.is_some();
+    let answer = run(name, input, bytes, secret);
+    if secretive {
+        overwrite_stack();
+    }
+    answer
+}
+
+/// A frame of its own, so that everything it and its callees left behind lies below the caller's.
+#[inline(never)]
+fn run(
+    name: &str,
+    input: &str,
+    bytes: Option<Vec<u8>>,
+    secret: Option<Zeroizing<Vec<u8>>>,
+) -> Result<Json, Error> {
     let input = Input {
         json: json::parse(input)?,
         bytes,
@@ -58,6 +74,16 @@ pub fn call(
         .iter()
         .find_map(|module| module(name, &input))
         .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
+}
+
+/// Overwrites the stack below the caller's frame. Types that wipe themselves do so where they end; moving them leaves copies
+/// where they were, and hashing and curve arithmetic leave intermediate values, from which a key can be had as well. In a
+/// browser or an agent's process all of it would stay readable in linear memory.
+#[inline(never)]
+fn overwrite_stack() {
+    // Three times the deepest use by signing, which is 20 kB.
+    let mut frame = [0_u64; 8192];
+    frame.zeroize();
 }
 
 /// An error as the boundary carries it.
