@@ -166,7 +166,7 @@ function transport(error, signal) {
 async function heard(turn, payment) {
   const { answer, host } = turn;
   const seen = { status: answer.status, headers: Object.fromEntries(answer.headers), receivedAt: host.clock() };
-  const problem = payment ? !answer.ok : answer.status === 402;
+  const problem = payment ? !answer.ok || answer.status === 202 : answer.status === 402;
   if (!problem) return seen;
   // The caller may still be given this answer, so a copy is read.
   const body = await text(answer.clone());

@@ -1,0 +1,90 @@
+//! The paying machine in a world that fails: answers get lost, sellers settle late or twice as slow, the process dies at any
+//! effect, the journal is deleted, two workers race. Every run prints its seed on failure; `COUNTERFOIL_SEED` runs one again
+//! and `COUNTERFOIL_RUNS` sets how many there are.
+
+#[path = "simulation/world.rs"]
+mod world;
+
+use world::{Chaos, World};
+
+fn runs(default: u64) -> Vec<u64> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    match number("COUNTERFOIL_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..number("COUNTERFOIL_RUNS").unwrap_or(default)).collect(),
+    }
+}
+
+fn simulate(chaos: Chaos, count: u64) {
+    let mut ends = std::collections::BTreeMap::<String, u64>::new();
+    for seed in runs(count) {
+        let mut world = World::new(seed, chaos.clone());
+        match world.play() {
+            Ok(end) => *ends.entry(end).or_default() += 1,
+            Err(why) => panic!("seed {seed}: {why}\n{}", world.story()),
+        }
+    }
+    println!("{ends:?}");
+    if runs(count).len() > 50 {
+        assert!(ends.contains_key("delivered"), "no run ever delivered: {ends:?}");
+    }
+}
+
+#[test]
+fn answers_lost_and_processes_killed() {
+    simulate(Chaos { lose_answer: 40, kill: 15, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn sellers_that_settle_late_or_never() {
+    simulate(Chaos { settle_late: 40, never_settle: 30, kill: 5, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn no_chain_to_read() {
+    simulate(Chaos { rpc: false, lose_answer: 40, settle_late: 20, never_settle: 20, kill: 10, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn a_chain_that_lies_or_is_silent() {
+    simulate(Chaos { bad_rpc: 40, lose_answer: 30, kill: 10, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn the_journal_is_deleted() {
+    simulate(Chaos { lose_journal: 20, lose_answer: 30, kill: 10, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn prices_and_recipients_change() {
+    simulate(Chaos { new_terms: 50, never_settle: 40, lose_answer: 20, kill: 10, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn a_store_that_fails() {
+    simulate(Chaos { bad_store: 15, lose_answer: 30, kill: 5, ..Chaos::default() }, 400);
+}
+
+#[test]
+fn two_workers_with_a_journal_each() {
+    simulate(Chaos { workers: 2, lose_answer: 30, settle_late: 20, kill: 10, ..Chaos::default() }, 300);
+}
+
+#[test]
+fn everything_at_once() {
+    simulate(
+        Chaos {
+            workers: 2,
+            lose_answer: 25,
+            settle_late: 20,
+            never_settle: 15,
+            bad_rpc: 15,
+            lose_journal: 5,
+            new_terms: 15,
+            bad_store: 5,
+            kill: 10,
+            rpc: true,
+        },
+        600,
+    );
+}
