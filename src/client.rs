@@ -304,6 +304,10 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
             state.phase = Phase::Probe;
             Ok(Effect::Send(None))
         }
+        Some(Then::Reenter) => match state.start.mode {
+            Mode::Fetch => recover::reenter(state, context),
+            Mode::Resume | Mode::Release => recover::resume(state, context),
+        },
         Some(Then::Deliver) => {
             state.phase = Phase::Deliver;
             Ok(Effect::Deliver)

@@ -34,6 +34,9 @@ use crate::x402::settlement_response::{self, SettlementResponse};
 use crate::x402::{self, payment_required};
 use codes::Family;
 
+/// Code of an answer that came without a word about the settlement.
+pub const DELIVERED_UNCONFIRMED: &str = "delivered_unconfirmed";
+
 /// The classes of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -251,7 +254,7 @@ fn verdict(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Ver
     match status {
         200..=299 if codes::asks_again(body) => unknown(Next::ReadChain, "outcome_unknown"),
         200..=299 => match settlement {
-            Settlement::Absent => unknown(Next::ReadChain, "delivered_unconfirmed"),
+            Settlement::Absent => unknown(Next::ReadChain, DELIVERED_UNCONFIRMED),
             Settlement::Read(response) if !response.success => unknown(Next::ReadChain, reason(response)),
             _ => (
                 Outcome::Delivered,

@@ -32,42 +32,109 @@ fn simulate(chaos: Chaos, count: u64) {
 
 #[test]
 fn answers_lost_and_processes_killed() {
-    simulate(Chaos { lose_answer: 40, kill: 15, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            lose_answer: 40,
+            kill: 15,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn sellers_that_settle_late_or_never() {
-    simulate(Chaos { settle_late: 40, never_settle: 30, kill: 5, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            settle_late: 40,
+            never_settle: 30,
+            kill: 5,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn no_chain_to_read() {
-    simulate(Chaos { rpc: false, lose_answer: 40, settle_late: 20, never_settle: 20, kill: 10, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            rpc: false,
+            lose_answer: 40,
+            settle_late: 20,
+            never_settle: 20,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn a_chain_that_lies_or_is_silent() {
-    simulate(Chaos { bad_rpc: 40, lose_answer: 30, kill: 10, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            bad_rpc: 40,
+            lose_answer: 30,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn the_journal_is_deleted() {
-    simulate(Chaos { lose_journal: 20, lose_answer: 30, kill: 10, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            lose_journal: 20,
+            lose_answer: 30,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn prices_and_recipients_change() {
-    simulate(Chaos { new_terms: 50, never_settle: 40, lose_answer: 20, kill: 10, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            new_terms: 50,
+            never_settle: 40,
+            lose_answer: 20,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn a_store_that_fails() {
-    simulate(Chaos { bad_store: 15, lose_answer: 30, kill: 5, ..Chaos::default() }, 400);
+    simulate(
+        Chaos {
+            bad_store: 15,
+            lose_answer: 30,
+            kill: 5,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
 fn two_workers_with_a_journal_each() {
-    simulate(Chaos { workers: 2, lose_answer: 30, settle_late: 20, kill: 10, ..Chaos::default() }, 300);
+    simulate(
+        Chaos {
+            workers: 2,
+            lose_answer: 30,
+            settle_late: 20,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
 }
 
 #[test]
@@ -85,6 +152,6 @@ fn everything_at_once() {
             kill: 10,
             rpc: true,
         },
-        600,
+        200,
     );
 }

@@ -156,29 +156,16 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     }
 }
 
-/// What the wallet holds, without the attempt that the new one replaces: both compete for one nonce.
+/// What the wallet holds, without what it holds for this intent: the new attempt competes for the same nonce.
 fn others_spent(state: &State) -> Vec<Spent> {
-    let own = state.intent.as_ref().map(|intent| {
-        intent
-            .attempts
-            .iter()
-            .map(|a| a.attempt_id.as_str())
-            .collect::<Vec<_>>()
-    });
-    let own = own.unwrap_or_default();
-    let others = state
-        .wallet
-        .entries
-        .iter()
-        .filter(|entry| !own.contains(&entry.attempt_id.as_str()));
-    others.map(|entry| entry.spent.clone()).collect()
+    let own = state.intent.as_ref().map(Intent::reservation).unwrap_or_default();
+    state.wallet.spent_besides(&own)
 }
 
 /// The wallet moved while a reservation was being written: the caps are asked again.
 pub(super) fn recheck(state: &State, reservation: &Reservation, context: Context<'_>) -> Result<(), Error> {
     let choice = choose(state, context)?;
-    let mut spent = others_spent(state);
-    spent.retain(|entry| entry != &reservation.spent);
+    let spent = state.wallet.spent_besides(&reservation.id);
     match context.config.policy.decide(&choice.terms, &spent, context.now)? {
         Decision::Ask { .. } if !state.approved => Err(Error::new(Code::OverWalletCap, "")),
         _ => Ok(()),
@@ -416,7 +403,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         state: SpentState::Reserved,
     };
     intent.attempts.push(Attempt {
-        attempt_id: attempt_id.clone(),
+        attempt_id,
         quote_hash: choice.quote_hash,
         payment_id,
         generation: intent.generation,
@@ -435,8 +422,11 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         evidence: Vec::new(),
     });
     intent.status = Status::Open;
+    let change = WalletChange::Reserve(Reservation {
+        id: intent.reservation(),
+        spent,
+    });
     state.intent = Some(intent);
-    let change = WalletChange::Reserve(Reservation { attempt_id, spent });
     Ok(persist(state, Some(change), Then::Sign, context))
 }
 
@@ -522,9 +512,20 @@ fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
     })
 }
 
-/// Forgets an attempt that was never sent, and its reservation, and ends the call.
+/// Forgets an attempt that was never sent, with its reservation, and ends the call.
 pub(super) fn drop_unsigned(state: &mut State, failure: Failure, context: Context<'_>) -> Effect {
-    let dropped = state.intent.as_mut().and_then(|intent| intent.attempts.pop());
-    let change = dropped.map(|attempt| WalletChange::Release(attempt.attempt_id));
-    persist(state, change, Then::Fail(failure), context)
+    forget_unsigned(state, Then::Fail(failure), context)
+}
+
+/// Forgets an attempt whose signature never became durable: it was never sent. Its reservation stays while an earlier
+/// authorization of the same nonce is live.
+pub(super) fn forget_unsigned(state: &mut State, then: Then, context: Context<'_>) -> Effect {
+    let mut change = None;
+    if let Some(intent) = state.intent.as_mut() {
+        intent.attempts.pop();
+        if !intent.siblings().iter().any(|attempt| attempt.state.is_live()) {
+            change = Some(WalletChange::Release(intent.reservation()));
+        }
+    }
+    persist(state, change, then, context)
 }

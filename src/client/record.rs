@@ -161,6 +161,11 @@ impl Intent {
         format!("intent/{intent_id}")
     }
 
+    /// Under this id the wallet holds the amount of the current generation.
+    pub fn reservation(&self) -> String {
+        format!("{}#{}", self.intent_id, self.generation)
+    }
+
     /// The attempt that counts: the last one.
     pub fn current(&self) -> Option<&Attempt> {
         self.attempts.last()
@@ -303,11 +308,11 @@ impl Series {
     }
 }
 
-/// One amount held or spent by an attempt.
+/// One amount held or spent under one nonce.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reservation {
-    /// The attempt.
-    pub attempt_id: String,
+    /// [`Intent::reservation`]: however often one nonce is signed for, one amount is held.
+    pub id: String,
     /// The amount, in the terms of [`Spent`].
     pub spent: Spent,
 }
@@ -316,7 +321,7 @@ impl Reservation {
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         Json::object([
-            ("attemptId", Json::text(self.attempt_id.as_str())),
+            ("id", Json::text(self.id.as_str())),
             ("network", self.spent.network.to_json()),
             ("asset", self.spent.asset.to_json()),
             ("amount", self.spent.amount.to_json()),
@@ -328,7 +333,7 @@ impl Reservation {
     /// Reads [`Reservation::to_json`]. Errors: those of the fields.
     pub fn from_json(json: &Json) -> Result<Reservation, Error> {
         Ok(Reservation {
-            attempt_id: json.read("attemptId", Json::as_string)?,
+            id: json.read("id", Json::as_string)?,
             spent: Spent::from_json(json)?,
         })
     }
@@ -365,31 +370,30 @@ impl Wallet {
     pub fn apply(&mut self, change: &WalletChange, now: Seconds) {
         match change {
             WalletChange::Reserve(reservation) => {
-                self.entries
-                    .retain(|entry| entry.attempt_id != reservation.attempt_id);
+                self.entries.retain(|entry| entry.id != reservation.id);
                 self.entries.retain(|entry| {
                     entry.spent.state == SpentState::Reserved || entry.spent.at + SPENT_KEPT > now
                 });
                 self.entries.push(reservation.clone());
             }
-            WalletChange::Spend(attempt_id) => {
-                for entry in self
-                    .entries
-                    .iter_mut()
-                    .filter(|entry| entry.attempt_id == *attempt_id)
-                {
+            WalletChange::Spend(id) => {
+                for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
                     entry.spent.state = SpentState::Settled;
                 }
             }
-            WalletChange::Release(attempt_id) => {
-                self.entries.retain(|entry| entry.attempt_id != *attempt_id);
+            WalletChange::Release(id) => {
+                self.entries.retain(|entry| entry.id != *id);
             }
         }
     }
 
-    /// The amounts, but for those of one intent's own attempts that are about to be replaced.
-    pub fn spent(&self) -> Vec<Spent> {
-        self.entries.iter().map(|entry| entry.spent.clone()).collect()
+    /// The amounts, without the one that is held under this id.
+    pub fn spent_besides(&self, id: &str) -> Vec<Spent> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.id != id)
+            .map(|entry| entry.spent.clone())
+            .collect()
     }
 
     /// As the journal holds it.
@@ -419,16 +423,11 @@ pub fn from_text<T>(text: &str, read: impl FnOnce(&Json) -> Result<T, Error>) ->
 }
 
 /// Marks every live attempt of the current generation.
-pub fn close_siblings(intent: &mut Intent, state: State) -> Vec<String> {
+pub fn close_siblings(intent: &mut Intent, state: State) {
     let generation = intent.generation;
-    let live = |attempt: &&mut Attempt| attempt.generation == generation && attempt.state.is_live();
-    intent
-        .attempts
-        .iter_mut()
-        .filter(live)
-        .map(|attempt| {
+    for attempt in intent.attempts.iter_mut() {
+        if attempt.generation == generation && attempt.state.is_live() {
             attempt.state = state;
-            attempt.attempt_id.clone()
-        })
-        .collect()
+        }
+    }
 }

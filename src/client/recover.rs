@@ -54,15 +54,7 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
     match attempt.state {
         attempt::State::Planned if context.now < attempt.valid_before() => buy::sign(state),
         // Its signature never became durable, so it was never sent.
-        attempt::State::Planned => {
-            current_mut(state)?.state = attempt::State::Dead;
-            Ok(persist(
-                state,
-                Some(WalletChange::Release(attempt.attempt_id)),
-                Then::Probe,
-                context,
-            ))
-        }
+        attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid => fetch_answer(state, context),
         attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state)),
@@ -89,16 +81,7 @@ pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, 
     }
     match attempt.state {
         attempt::State::Planned if context.now < attempt.valid_before() => Ok(done(state, "planned")),
-        attempt::State::Planned => {
-            current_mut(state)?.state = attempt::State::Dead;
-            let release = WalletChange::Release(attempt.attempt_id);
-            Ok(persist(
-                state,
-                Some(release),
-                Then::Done("unpaid".to_owned()),
-                context,
-            ))
-        }
+        attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid if intent(state)?.status == Status::Delivered => {
             match can_read(state, context) {
@@ -226,6 +209,7 @@ pub(super) fn on_body(state: &mut State, body: &Body, context: Context<'_>) -> E
     };
     let attempt_id = attempt.attempt_id.clone();
     let settled = attempt.state == attempt::State::Paid || attempt.settlement.is_some();
+    let reservation = intent.reservation();
     intent.delivery = Some(
         Json::object([
             ("at", Json::number(context.now)),
@@ -240,7 +224,7 @@ pub(super) fn on_body(state: &mut State, body: &Body, context: Context<'_>) -> E
     );
     intent.status = Status::Delivered;
     intent.claim = None;
-    let change = settled.then_some(WalletChange::Spend(attempt_id));
+    let change = settled.then_some(WalletChange::Spend(reservation));
     persist(state, change, Then::Done("delivered".to_owned()), context)
 }
 
@@ -331,6 +315,7 @@ pub(super) fn on_evidence(
         trust_safe: false,
     };
     let verdict = evidence::resolve(&siblings, &chain, evidence);
+    let reservation = intent.reservation();
     state.read = true;
     match verdict.verdict {
         VerdictKind::Paid => {
@@ -339,7 +324,7 @@ pub(super) fn on_evidence(
             on_paid(state, &id, &verdict, evidence, context)
         }
         VerdictKind::PaidWrongTerms => {
-            let id = current(state)?.attempt_id.clone();
+            let id = reservation;
             remember(state, &verdict, evidence, context.now)?;
             current_mut(state)?.state = attempt::State::WrongTerms;
             let finding = finding(state, Code::PaidWrongTerms);
@@ -379,6 +364,7 @@ fn on_paid(
 ) -> Result<Effect, Error> {
     let intent = intent_mut(state)?;
     let delivered = intent.status == Status::Delivered;
+    let reservation = intent.reservation();
     close_siblings(intent, attempt::State::Dead);
     if let Some(position) = intent
         .attempts
@@ -392,7 +378,7 @@ fn on_paid(
     let attempt = current_mut(state)?;
     attempt.state = attempt::State::Paid;
     attempt.transaction = verdict.transaction.clone();
-    let change = WalletChange::Spend(attempt_id.to_owned());
+    let change = WalletChange::Spend(reservation);
     let then = if delivered {
         Then::Done("delivered".to_owned())
     } else {
@@ -412,7 +398,8 @@ fn on_void(
     remember(state, verdict, evidence, context.now)?;
     let mode = state.start.mode;
     let intent = intent_mut(state)?;
-    let closed = close_siblings(intent, how);
+    let reservation = intent.reservation();
+    close_siblings(intent, how);
     if how == attempt::State::Cancelled {
         intent.generation += 1;
     }
@@ -424,7 +411,7 @@ fn on_void(
     };
     Ok(persist(
         state,
-        closed.last().cloned().map(WalletChange::Release),
+        Some(WalletChange::Release(reservation)),
         then,
         context,
     ))

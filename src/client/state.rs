@@ -179,6 +179,8 @@ pub enum Then {
     FetchAnswer,
     /// Ask for the price.
     Probe,
+    /// Meet the intent anew.
+    Reenter,
     /// Hand the answer over.
     Deliver,
     /// Hand the stored answer over.
@@ -382,6 +384,7 @@ impl Then {
             Then::Settle => plain("settle"),
             Then::FetchAnswer => plain("fetch_answer"),
             Then::Probe => plain("probe"),
+            Then::Reenter => plain("reenter"),
             Then::Deliver => plain("deliver"),
             Then::Replay => plain("replay"),
             Then::Done(outcome) => plain("done").with("outcome", Json::text(outcome.as_str())),
@@ -396,6 +399,7 @@ impl Then {
             "settle" => Then::Settle,
             "fetch_answer" => Then::FetchAnswer,
             "probe" => Then::Probe,
+            "reenter" => Then::Reenter,
             "deliver" => Then::Deliver,
             "replay" => Then::Replay,
             "done" => Then::Done(json.read("outcome", Json::as_string)?),

@@ -8,8 +8,10 @@ use counterfoil::{base64, digest, hex, journal, signing};
 
 const KEY: [u8; 32] = [0x41; 32];
 const TOKEN: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
-const SELLERS: [&str; 2] =
-    ["0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x90F79bf6EB2c4f870365E785982E1f101E93b906"];
+const SELLERS: [&str; 2] = [
+    "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+    "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+];
 const USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const FINAL_LAG: u64 = 20;
@@ -95,7 +97,10 @@ enum End {
 }
 
 fn text(json: &Json, name: &str) -> String {
-    json.get(name).and_then(|value| value.as_str().ok()).unwrap_or_default().to_owned()
+    json.get(name)
+        .and_then(|value| value.as_str().ok())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 impl World {
@@ -136,7 +141,8 @@ impl World {
     }
 
     fn tell(&mut self, line: impl Into<String>) {
-        self.story.push(format!("{} {}", self.now - 1_790_000_000, line.into()));
+        self.story
+            .push(format!("{} {}", self.now - 1_790_000_000, line.into()));
     }
 
     fn pass(&mut self, seconds: u64) {
@@ -169,7 +175,12 @@ impl World {
         self.tell(format!("token: transfer of {}", text(authorization, "value")));
         self.landed.insert(
             nonce,
-            Landed { at: self.now, to: text(authorization, "to"), value: text(authorization, "value"), transaction },
+            Landed {
+                at: self.now,
+                to: text(authorization, "to"),
+                value: text(authorization, "value"),
+                transaction,
+            },
         );
         true
     }
@@ -207,7 +218,11 @@ impl World {
         }
         self.pass(100_000);
         for worker in 0..self.chaos.workers {
-            self.chaos = Chaos { rpc: self.chaos.rpc, workers: self.chaos.workers, ..Chaos::default() };
+            self.chaos = Chaos {
+                rpc: self.chaos.rpc,
+                workers: self.chaos.workers,
+                ..Chaos::default()
+            };
             self.settle(worker)?;
             self.check()?;
             self.nothing_lost(worker)?;
@@ -230,15 +245,43 @@ impl World {
             }
             let record = json::parse(record).map_err(|e| e.to_string())?;
             let sent = |attempt: &Json| text(attempt, "state") == "sent";
-            let open = record.get("attempts").unwrap().as_array().unwrap().iter().any(sent);
+            let open = record
+                .get("attempts")
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(sent);
             let status = text(&record, "status");
             if self.chaos.rpc && open {
-                return Err(format!("worker {worker} left an attempt open: {}", record.to_text()));
+                return Err(format!(
+                    "worker {worker} left an attempt open: {}",
+                    record.to_text()
+                ));
             }
-            let mine = record.get("attempts").unwrap().as_array().unwrap().iter().any(|attempt| {
-                self.landed.contains_key(&text(attempt.get("authorization").unwrap(), "nonce"))
-            });
-            if self.chaos.rpc && mine && !matches!(status.as_str(), "delivered" | "paid_not_delivered") {
+            let mine = record
+                .get("attempts")
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|attempt| {
+                    self.landed
+                        .contains_key(&text(attempt.get("authorization").unwrap(), "nonce"))
+                });
+            // On other terms than this worker signed for: another worker's, and a person's to decide.
+            let wrong = record
+                .get("attempts")
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|a| text(a, "state") == "wrong_terms");
+            if self.chaos.rpc
+                && mine
+                && !wrong
+                && !matches!(status.as_str(), "delivered" | "paid_not_delivered")
+            {
                 return Err(format!("worker {worker} lost a settled payment: status {status}"));
             }
         }
@@ -256,7 +299,11 @@ impl World {
     }
 
     fn config(&self) -> Config {
-        let readable = if self.chaos.rpc { "[\"eip155:84532\"]" } else { "[]" };
+        let readable = if self.chaos.rpc {
+            "[\"eip155:84532\"]"
+        } else {
+            "[]"
+        };
         let payer = signing::address_of_key(&KEY).unwrap();
         let config = format!(
             r#"{{"payer":"{payer}","policy":{{"perCall":"50000","maxWindow":60,"attempts":4}},"readable":{readable}}}"#
@@ -276,18 +323,32 @@ impl World {
         let start = Start::from_json(&json::parse(&start).unwrap()).map_err(|e| e.to_string())?;
         let config = self.config();
         let secret = [7; 32];
-        let context = |now| Context { config: &config, secret: Some(&secret), now };
+        let context = |now| Context {
+            config: &config,
+            secret: Some(&secret),
+            now,
+        };
         let mut step = client::start(&start, context(self.now)).map_err(|e| e.to_string())?;
         for _ in 0..200 {
             let mut event = None;
             for effect in std::mem::take(&mut step.effects) {
                 if self.chance(self.chaos.kill) {
                     // The effect may have happened and its report may be lost: what was written stays written.
-                    let last = matches!(effect, Effect::Alert(_) | Effect::Pass | Effect::Replay(_) | Effect::Fail(_) | Effect::Done(_));
+                    let last = matches!(
+                        effect,
+                        Effect::Alert(_)
+                            | Effect::Pass
+                            | Effect::Replay(_)
+                            | Effect::Fail(_)
+                            | Effect::Done(_)
+                    );
                     if !last && self.chance(50) {
                         let _ = self.perform(worker, &effect)?;
                     }
-                    self.tell(format!("worker {worker}: killed at {}", text(&effect.to_json(), "type")));
+                    self.tell(format!(
+                        "worker {worker}: killed at {}",
+                        text(&effect.to_json(), "type")
+                    ));
                     self.reopen(worker)?;
                     return Ok(End::Killed);
                 }
@@ -298,7 +359,8 @@ impl World {
                     Effect::Fail(error) => {
                         let code = text(&error, "code");
                         self.tell(format!("worker {worker}: fails, {code}"));
-                        if self.transfers > 0 && code == "payment_rejected" && text(&error, "money") == "none" {
+                        if self.transfers > 0 && code == "payment_rejected" && text(&error, "money") == "none"
+                        {
                             return Err("money said to be none after a send".to_owned());
                         }
                         return Ok(End::Failed(code));
@@ -306,14 +368,22 @@ impl World {
                     Effect::Done(resolution) => {
                         let outcome = text(&resolution, "outcome");
                         self.tell(format!("worker {worker}: done, {outcome}"));
-                        return Ok(if outcome == "delivered" { End::Delivered } else { End::Failed(outcome) });
+                        return Ok(if outcome == "delivered" {
+                            End::Delivered
+                        } else {
+                            End::Failed(outcome)
+                        });
                     }
                     other => event = Some(self.perform(worker, &other)?),
                 }
             }
             let event = event.ok_or("a step without an effect to wait for")?;
             // The state crosses as a value, as it does between JavaScript and the core.
-            let state = step.state.to_json().and_then(|json| State::from_json(&json)).map_err(|e| e.to_string())?;
+            let state = step
+                .state
+                .to_json()
+                .and_then(|json| State::from_json(&json))
+                .map_err(|e| e.to_string())?;
             if state != step.state {
                 return Err("the state changed on its way through JSON".to_owned());
             }
@@ -346,7 +416,11 @@ impl World {
                 let rows = &self.journals[worker].rows;
                 let found = keys.iter().filter_map(|key| {
                     let (rev, text) = rows.get(key)?;
-                    Some(client::Record { key: key.clone(), rev: *rev, text: text.clone() })
+                    Some(client::Record {
+                        key: key.clone(),
+                        rev: *rev,
+                        text: text.clone(),
+                    })
                 });
                 Event::Loaded(found.collect())
             }
@@ -377,18 +451,26 @@ impl World {
             return Ok(Event::PersistFailed(counterfoil::error::Code::JournalUnavailable));
         }
         let journal = &mut self.journals[worker];
-        if writes.iter().any(|write| journal.rows.get(&write.key).map(|(rev, _)| *rev) != write.expect) {
+        if writes
+            .iter()
+            .any(|write| journal.rows.get(&write.key).map(|(rev, _)| *rev) != write.expect)
+        {
             return Ok(Event::Conflict);
         }
         let ops: Vec<journal::Op> = writes
             .iter()
-            .map(|write| journal::Op { key: write.key.clone(), put: Some(journal::Value::Text(write.put.clone())) })
+            .map(|write| journal::Op {
+                key: write.key.clone(),
+                put: Some(journal::Value::Text(write.put.clone())),
+            })
             .collect();
         let head = journal.head.clone().unwrap_or(journal::Head::EMPTY);
         let (line, head) = journal::append(&head, &ops).map_err(|e| e.to_string())?;
         journal.file.extend(line.as_bytes());
         for write in writes {
-            journal.rows.insert(write.key.clone(), (head.seq, write.put.clone()));
+            journal
+                .rows
+                .insert(write.key.clone(), (head.seq, write.put.clone()));
         }
         let revs = writes.iter().map(|write| (write.key.clone(), head.seq)).collect();
         journal.head = Some(head);
@@ -400,25 +482,42 @@ impl World {
         let digest = text(what, "digest");
         let authorization = what.get("authorization").unwrap();
         let valid_before: u64 = text(authorization, "validBefore").parse().unwrap();
-        let planned = self.journals[worker].rows.values().any(|(_, record)| record.contains(&text(authorization, "nonce")));
+        let planned = self.journals[worker]
+            .rows
+            .values()
+            .any(|(_, record)| record.contains(&text(authorization, "nonce")));
         if !planned {
             return Err("asked to sign what is not written down".to_owned());
         }
         let epoch = self.epochs[worker];
         let live = self.signed.iter().find(|signed| {
-            signed.worker == worker && signed.epoch == epoch && signed.digest != digest && self.now < signed.valid_before
+            signed.worker == worker
+                && signed.epoch == epoch
+                && signed.digest != digest
+                && self.now < signed.valid_before
         });
         if live.is_some() {
             return Err("a second digest was signed while the first can land".to_owned());
         }
-        self.signed.push(Signed { worker, epoch, digest: digest.clone(), valid_before });
-        let bytes = signing::sign_digest(&hex::decode_array(&digest).unwrap(), &KEY).map_err(|e| e.to_string())?;
+        self.signed.push(Signed {
+            worker,
+            epoch,
+            digest: digest.clone(),
+            valid_before,
+        });
+        let bytes =
+            signing::sign_digest(&hex::decode_array(&digest).unwrap(), &KEY).map_err(|e| e.to_string())?;
         Ok(Event::Signed(hex::encode(bytes)))
     }
 
     fn answer(&self, json: String) -> Event {
-        let answer = json::parse(&json).and_then(|json| counterfoil::outcome::Answer::from_json(&json)).unwrap();
-        Event::Answer { answer: Box::new(answer), redirected: false }
+        let answer = json::parse(&json)
+            .and_then(|json| counterfoil::outcome::Answer::from_json(&json))
+            .unwrap();
+        Event::Answer {
+            answer: Box::new(answer),
+            redirected: false,
+        }
     }
 
     fn required(&mut self) -> String {
@@ -438,7 +537,9 @@ impl World {
             return self.answer(r#"{"transport":"reset"}"#.to_owned());
         }
         let required = self.required();
-        self.answer(format!(r#"{{"status":402,"headers":{{"payment-required":"{required}"}},"body":"{{}}"}}"#))
+        self.answer(format!(
+            r#"{{"status":402,"headers":{{"payment-required":"{required}"}},"body":"{{}}"}}"#
+        ))
     }
 
     fn sell(&mut self, worker: usize, header: &Json) -> Result<Event, String> {
@@ -449,7 +550,11 @@ impl World {
             return Err("bytes were sent that the journal does not hold".to_owned());
         }
         let payload = json::parse_bytes(&base64::decode_header(&value).map_err(|e| e.to_string())?).unwrap();
-        let authorization = payload.get("payload").and_then(|payload| payload.get("authorization")).unwrap().clone();
+        let authorization = payload
+            .get("payload")
+            .and_then(|payload| payload.get("authorization"))
+            .unwrap()
+            .clone();
         let nonce = text(&authorization, "nonce");
         let lost = self.chance(self.chaos.lose_answer);
         if self.answers.contains_key(&nonce) {
@@ -462,27 +567,44 @@ impl World {
         }
         if self.chance(self.chaos.never_settle) {
             self.tell("seller: takes the cheque and does not cash it");
-            return Ok(if lost { self.answer(r#"{"transport":"timeout"}"#.to_owned()) } else { self.refused("busy") });
+            return Ok(if lost {
+                self.answer(r#"{"transport":"timeout"}"#.to_owned())
+            } else {
+                self.refused("busy")
+            });
         }
         if self.chance(self.chaos.settle_late) {
             let at = self.now + self.next() % 90;
             self.tell("seller: cashes later");
-            self.cheques.push(Cheque { lands_at: Some(at), authorization });
+            self.cheques.push(Cheque {
+                lands_at: Some(at),
+                authorization,
+            });
             return Ok(self.answer(r#"{"status":500,"body":"oops"}"#.to_owned()));
         }
         if !self.land(&authorization) {
             return Ok(self.refused("invalid_exact_evm_nonce_already_used"));
         }
         self.answers.insert(nonce.clone(), b"goods".to_vec());
-        Ok(if lost { self.answer(r#"{"transport":"reset"}"#.to_owned()) } else { self.delivered(&nonce) })
+        Ok(if lost {
+            self.answer(r#"{"transport":"reset"}"#.to_owned())
+        } else {
+            self.delivered(&nonce)
+        })
     }
 
     fn delivered(&self, nonce: &str) -> Event {
         let landed = &self.landed[nonce];
         let settlement = base64::encode(
-            format!(r#"{{"success":true,"transaction":"{}","network":"eip155:84532"}}"#, landed.transaction).as_bytes(),
+            format!(
+                r#"{{"success":true,"transaction":"{}","network":"eip155:84532"}}"#,
+                landed.transaction
+            )
+            .as_bytes(),
         );
-        self.answer(format!(r#"{{"status":200,"headers":{{"payment-response":"{settlement}"}}}}"#))
+        self.answer(format!(
+            r#"{{"status":200,"headers":{{"payment-response":"{settlement}"}}}}"#
+        ))
     }
 
     fn refused(&mut self, error: &str) -> Event {
@@ -499,12 +621,20 @@ impl World {
             return json::parse(r#"{"error":"unreachable"}"#).unwrap();
         }
         let tag = text(read, "tag");
-        let block_time = if tag == "finalized" { self.now - FINAL_LAG } else { self.now };
+        let block_time = if tag == "finalized" {
+            self.now - FINAL_LAG
+        } else {
+            self.now
+        };
         let number = format!("{:#x}", block_time - 1_780_000_000);
         let hash = hex::encode(digest::sha256(number.as_bytes()));
-        let block = format!(r#"{{"number":"{number}","hash":"{hash}","timestamp":"{block_time:#x}","tag":"{tag}"}}"#);
+        let block =
+            format!(r#"{{"number":"{number}","hash":"{hash}","timestamp":"{block_time:#x}","tag":"{tag}"}}"#);
         let nonce = text(read, "nonce");
-        let used = self.landed.get(&nonce).filter(|landed| landed.at <= block_time && !bad);
+        let used = self
+            .landed
+            .get(&nonce)
+            .filter(|landed| landed.at <= block_time && !bad);
         let word = hex::encode([&[0; 31][..], &[u8::from(used.is_some())]].concat());
         let range = format!(r#"{{"from":"0x0","to":"{number}"}}"#);
         let Some(landed) = used else {
@@ -523,7 +653,11 @@ impl World {
                 r#""address":"{TOKEN}","blockNumber":"{at}","blockHash":"{block_hash}","transactionHash":"{transaction}","transactionIndex":"0x0","logIndex":"{index:#x}","removed":false"#
             )
         };
-        let log = format!(r#"{{{},"topics":["{USED}","{}","{nonce}"],"data":"0x"}}"#, place(0), pad(&payer));
+        let log = format!(
+            r#"{{{},"topics":["{USED}","{}","{nonce}"],"data":"0x"}}"#,
+            place(0),
+            pad(&payer)
+        );
         let value = format!("{:#x}", landed.value.parse::<u64>().unwrap());
         let transfer = format!(
             r#"{{{},"topics":["{TRANSFER}","{}","{}"],"data":"{}"}}"#,
