@@ -128,7 +128,10 @@ impl Subject {
     fn token(&self) -> Option<Json> {
         let token = known_token(self.network.as_ref()?, &self.asset?)?;
         let decimals = Json::number(u64::from(token.decimals));
-        Some(Json::object([("name", Json::text(token.name)), ("decimals", decimals)]))
+        Some(Json::object([
+            ("name", Json::text(token.name)),
+            ("decimals", decimals),
+        ]))
     }
 
     /// One check for each thing that the caller expects.
