@@ -9,11 +9,14 @@
 //!   the window on the same terms, on other terms only with a proof of death.
 //! - A reservation ends with a proof (spent, dead, cancelled) or when the attempt was never signed.
 
+mod answer;
 mod buy;
 mod effect;
+mod price;
 pub mod record;
 mod recover;
 mod state;
+mod told;
 
 pub use effect::{Body, Effect, Event, Failure, Record, Write};
 pub use state::{Config, Mode, Phase, Start, State, Then};
@@ -48,7 +51,8 @@ pub struct Context<'a> {
     pub now: Seconds,
 }
 
-/// How often a changed record is read again before the call gives up.
+/// How often the intent may have been changed by another worker before the call gives up. A wallet that moved does not count:
+/// some other purchase got on, so every purchase does in the end.
 const MAX_CONFLICTS: u64 = 32;
 
 /// Begins a call. Errors: `intent_id_invalid`, `url_invalid`, `method_invalid`, `missing_field`.
@@ -88,9 +92,9 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Persist, Event::Conflict) => on_conflict(&mut state, context),
         (Phase::Persist, Event::PersistFailed(code)) => Ok(on_persist_failed(&state, code)),
         (Phase::Probe, Event::Answer { answer, redirected }) => {
-            buy::on_price(&mut state, &answer, redirected, context)
+            price::on_price(&mut state, &answer, redirected, context)
         }
-        (Phase::Ask, Event::Approved(yes)) => buy::on_approved(&mut state, yes, context),
+        (Phase::Ask, Event::Approved(yes)) => price::on_approved(&mut state, yes, context),
         (Phase::Inspect(tag), Event::Evidence(evidence)) => {
             buy::on_inspected(&mut state, &tag, &evidence, context)
         }
@@ -99,12 +103,12 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
             Ok(buy::drop_unsigned(&mut state, Code::SignerFailed.into(), context))
         }
         (Phase::Sign, Event::Aborted) => Ok(buy::drop_unsigned(&mut state, Code::Aborted.into(), context)),
-        (Phase::Send, Event::Answer { answer, .. }) => recover::on_answer(&mut state, &answer, context),
+        (Phase::Send, Event::Answer { answer, .. }) => answer::on_answer(&mut state, &answer, context),
         (Phase::Read(tag), Event::Evidence(evidence)) => {
             recover::on_evidence(&mut state, &tag, &evidence, context)
         }
         (Phase::Wait, Event::Waited) => recover::resend(&mut state, context),
-        (Phase::Deliver, Event::Body(body)) => Ok(recover::on_body(&mut state, &body, context)),
+        (Phase::Deliver, Event::Body(body)) => Ok(answer::on_body(&mut state, &body, context)),
         _ => return Err(Error::new(Code::StateInvalid, "event")),
     };
     let effect = effect.unwrap_or_else(|error| fail(&state, error.into()));
@@ -152,19 +156,14 @@ fn on_series(state: &mut State, records: &[Record], context: Context<'_>) -> Res
 }
 
 fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
-    let args = Json::object([
-        (
-            "fingerprint",
-            Json::text(hex::encode(request(state)?.fingerprint()?)),
-        ),
-        ("occurrence", Json::number(state.series.unwrap_or(0))),
-    ]);
-    intent::intent_id(
+    let fingerprint = request(state)?.fingerprint()?;
+    let (scope, parent) = (&state.start.scope, state.start.parent.as_deref());
+    intent::unnamed_intent_id(
         &context.config.payer,
-        "fetch",
-        &args,
-        &state.start.scope,
-        state.start.parent.as_deref(),
+        &fingerprint,
+        state.series.unwrap_or(0),
+        scope,
+        parent,
     )
 }
 
@@ -209,7 +208,7 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         return Ok(Effect::Send(None));
     };
     if intent.request.fingerprint()? != request(state)?.fingerprint()? {
-        let finding = recover::finding(state, Code::IntentConflict);
+        let finding = told::finding(state, Code::IntentConflict);
         state.alerts.push(finding);
         return Ok(fail(state, Code::IntentConflict.into()));
     }
@@ -325,10 +324,6 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
 }
 
 fn on_conflict(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    state.conflicts += 1;
-    if state.conflicts > MAX_CONFLICTS {
-        return Ok(fail(state, Code::JournalConflict.into()));
-    }
     state.phase = Phase::Reload;
     Ok(Effect::Load(vec![
         Intent::key(&state.intent_id),
@@ -353,6 +348,10 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
         return writes(state, context).map(Effect::Persist);
     }
     if state.intent_rev != my_rev {
+        state.conflicts += 1;
+        if state.conflicts > MAX_CONFLICTS {
+            return Ok(fail(state, Code::JournalConflict.into()));
+        }
         state.change = None;
         state.then = None;
         return match state.start.mode {
@@ -363,7 +362,7 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
     }
     state.intent = mine;
     if let Some(WalletChange::Reserve(reservation)) = state.change.clone() {
-        buy::recheck(state, &reservation, context)?;
+        price::recheck(state, &reservation, context)?;
     }
     state.phase = Phase::Persist;
     writes(state, context).map(Effect::Persist)
@@ -400,7 +399,7 @@ fn fail(state: &State, failure: Failure) -> Effect {
 
 fn done(state: &State, outcome: &str) -> Effect {
     let attempt = state.intent.as_ref().and_then(Intent::current);
-    let (money, next) = recover::standing(state, outcome);
+    let (money, next) = told::standing(state, outcome);
     Effect::Done(
         Json::object([
             ("intentId", Json::text(state.intent_id.as_str())),

@@ -48,6 +48,22 @@ pub fn intent_id(
     Ok(hex::encode(digest::tagged(TAG, &intent)?))
 }
 
+/// Identity of a call without an id of its own: [`intent_id`] with the operation `fetch` and the args `{"fingerprint",
+/// "occurrence"}`. Errors: those of [`intent_id`].
+pub fn unnamed_intent_id(
+    principal: &Address,
+    fingerprint: &[u8; 32],
+    occurrence: u64,
+    scope: &str,
+    parent: Option<&str>,
+) -> Result<String, Error> {
+    let args = Json::object([
+        ("fingerprint", Json::text(hex::encode(fingerprint))),
+        ("occurrence", Json::number(occurrence)),
+    ]);
+    intent_id(principal, "fetch", &args, scope, parent)
+}
+
 /// Identity of an intent that the caller names: SHA-256, tag `counterfoil/explicit-intent/v1`, of `{"id","principal"}`.
 /// The id's 16 to 256 characters (Unicode scalar values) count as they are, without trimming or folding. Error:
 /// `intent_id_invalid`.

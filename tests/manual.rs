@@ -18,5 +18,9 @@ fn the_manual_lists_every_code_as_the_registry_has_it() {
     if std::env::var_os("COUNTERFOIL_WRITE").is_some() {
         std::fs::write(path, &text).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), text, "docs/codes.md is out of date");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        text,
+        "docs/codes.md is out of date"
+    );
 }

@@ -1,8 +1,9 @@
 //! From the price to the signed bytes.
 
+use super::price::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
-use super::recover;
 use super::{fail, persist, request, Context, Effect, Failure, Phase, State, Then};
+use super::{recover, told};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Header};
 use crate::eip3009::Authorization;
@@ -11,11 +12,9 @@ use crate::evidence::{self, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
-use crate::outcome::Answer;
-use crate::policy::{Decision, Spent, SpentState};
-use crate::quote;
+use crate::policy::{Spent, SpentState};
 use crate::time::{self, Seconds};
-use crate::x402::payment_required::{self, PaymentRequired, Terms};
+use crate::x402::payment_required::{PaymentRequired, Terms};
 use crate::x402::{payment_identifier, payment_payload};
 
 /// The lower bound lies this far back, for a block's clock is not ours.
@@ -25,166 +24,13 @@ const MAX_SHIFT: Seconds = 120;
 /// Nonces closed by a cancellation that are passed over at most.
 const MAX_GENERATION: u64 = 64;
 
-/// The answer to the unpaid request.
-pub(super) fn on_price(
-    state: &mut State,
-    answer: &Answer,
-    redirected: bool,
-    context: Context<'_>,
-) -> Result<Effect, Error> {
-    if answer.transport.is_some() || answer.status != Some(402) {
-        return Ok(Effect::Pass);
-    }
-    if redirected {
-        return Ok(fail(state, Code::Redirected.into()));
-    }
-    let header = |name: &str| {
-        answer
-            .headers
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| Json::text(value.as_str()))
-    };
-    state.price = Some(
-        Json::object([("at", Json::number(context.now))])
-            .with_some("header", header("payment-required"))
-            .with_some("body", answer.body.clone().map(Json::String))
-            .with_some("date", header("date")),
-    );
-    decide(state, context)
-}
-
-/// The price as it was parsed, the offer chosen and its terms.
-struct Choice {
-    required: PaymentRequired,
-    index: usize,
-    terms: Terms,
-    quote_hash: [u8; 32],
-}
-
-fn choose(state: &State, context: Context<'_>) -> Result<Choice, Error> {
-    let price = state
-        .price
-        .as_ref()
-        .ok_or_else(|| Error::new(Code::StateInvalid, "price"))?;
-    let text = |name: &str| price.get(name).map(Json::as_str).transpose();
-    let required = payment_required::parse(text("header")?, text("body")?)?;
-    // The rail stays until every authorization on it is proven void.
-    let rail = state
-        .intent
-        .as_ref()
-        .filter(|intent| !intent.all_void())
-        .and_then(|intent| intent.rail.as_ref());
-    let pinned = rail.map(|rail| (&rail.network, &rail.asset));
-    let (index, terms) = context
-        .config
-        .policy
-        .choose(&required, &context.config.payer, pinned)
-        .map_err(|error| {
-            let missing = pinned.is_some() && error.code == Code::NoSupportedOption;
-            if missing {
-                Error::new(Code::RailChanged, "")
-            } else {
-                error
-            }
-        })?;
-    let offer = required
-        .offers
-        .get(index)
-        .ok_or_else(|| Error::new(Code::NoSupportedOption, ""))?;
-    let quote_hash = quote::quote_hash(&offer.requirements, &request(state)?.fingerprint()?)?;
-    Ok(Choice {
-        required,
-        index,
-        terms,
-        quote_hash,
-    })
-}
-
-/// Policy first: what is refused costs no read and no signature.
-fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let choice = choose(state, context)?;
-    if state.same_terms {
-        let same = state
-            .intent
-            .as_ref()
-            .and_then(Intent::current)
-            .is_some_and(|last| {
-                last.authorization.to == choice.terms.pay_to
-                    && last.authorization.value == choice.terms.amount
-                    && last.domain == choice.terms.domain
-            });
-        if !same {
-            let finding = recover::finding(state, Code::TermsChanged);
-            state.alerts.push(finding);
-            return Ok(fail(state, Code::TermsChanged.into()));
-        }
-    }
-    let signed = state
-        .intent
-        .as_ref()
-        .map_or(0, |intent| intent.attempts.len() as u64);
-    if signed >= context.config.policy.attempts() {
-        return Ok(fail(state, Code::AttemptsExhausted.into()));
-    }
-    if state
-        .start
-        .budget
-        .is_some_and(|budget| choice.terms.amount > budget)
-    {
-        return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
-    }
-    let spent = others_spent(state);
-    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
-        Decision::Ask { reason } if !state.approved => {
-            state.phase = Phase::Ask;
-            let total = spent
-                .iter()
-                .filter(|entry| entry.network == choice.terms.network && entry.asset == choice.terms.asset)
-                .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount));
-            Ok(Effect::Ask(Json::object([
-                ("intentId", Json::text(state.intent_id.as_str())),
-                ("reason", Json::text(reason)),
-                ("amount", choice.terms.amount.to_json()),
-                ("network", choice.terms.network.to_json()),
-                ("asset", choice.terms.asset.to_json()),
-                ("payTo", choice.terms.pay_to.to_json()),
-                ("spent", total.unwrap_or(Amount::ZERO).to_json()),
-            ])))
-        }
-        _ => inspect_or_plan(state, &choice, context),
-    }
-}
-
-/// What the wallet holds, without what it holds for this intent: the new attempt competes for the same nonce.
-fn others_spent(state: &State) -> Vec<Spent> {
-    let own = state.intent.as_ref().map(Intent::reservation).unwrap_or_default();
-    state.wallet.spent_besides(&own)
-}
-
-/// The wallet moved while a reservation was being written: the caps are asked again.
-pub(super) fn recheck(state: &State, reservation: &Reservation, context: Context<'_>) -> Result<(), Error> {
-    let choice = choose(state, context)?;
-    let spent = state.wallet.spent_besides(&reservation.id);
-    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
-        Decision::Ask { .. } if !state.approved => Err(Error::new(Code::OverWalletCap, "")),
-        _ => Ok(()),
-    }
-}
-
-/// The person's answer.
-pub(super) fn on_approved(state: &mut State, yes: bool, context: Context<'_>) -> Result<Effect, Error> {
-    if !yes {
-        return Ok(fail(state, Code::ApprovalDenied.into()));
-    }
-    state.approved = true;
-    let choice = choose(state, context)?;
-    inspect_or_plan(state, &choice, context)
-}
-
 /// Before the first signature of a generation the nonce is looked up, where the host can read: a journal that was lost
 /// must not pay again, and a nonce burnt by a cancellation is of no use.
-fn inspect_or_plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
+pub(super) fn inspect_or_plan(
+    state: &mut State,
+    choice: &Choice,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
     let first = state
         .intent
         .as_ref()
@@ -242,7 +88,7 @@ pub(super) fn on_inspected(
         VerdictKind::Cancelled if tag != "finalized" => inspect(state, &choice, "finalized", context),
         VerdictKind::Paid => lost_history(state, &choice, verdict.transaction, context),
         VerdictKind::PaidWrongTerms => {
-            let finding = recover::finding(state, Code::AuthorizationUsed);
+            let finding = told::finding(state, Code::AuthorizationUsed);
             state.alerts.push(finding);
             lost_history(state, &choice, verdict.transaction, context)
         }
@@ -264,7 +110,7 @@ fn lost_history(
 ) -> Result<Effect, Error> {
     let mut intent = intent_for(state, choice, context)?;
     intent.status = Status::PaidNotDelivered;
-    intent.claim = Some(recover::claim(
+    intent.claim = Some(told::claim(
         &intent,
         choice.quote_hash,
         transaction,

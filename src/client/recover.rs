@@ -1,16 +1,15 @@
 //! From what was sent to what became of it: answers, chain evidence, sending the same bytes again, claims.
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
-use super::{buy, done, fail, persist, Body, Context, Effect, Failure, Mode, Phase, State, Then};
+use super::{buy, done, fail, persist, told, Context, Effect, Failure, Mode, Phase, State, Then};
 use crate::address::Address;
-use crate::attempt::{self, Attempt, Observation};
+use crate::attempt::{self, Attempt};
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
-use crate::outcome::{self, Answer, Outcome};
 use crate::time::Seconds;
 
 /// How long a seller is taken to keep an answer.
@@ -34,7 +33,7 @@ fn current(state: &State) -> Result<&Attempt, Error> {
     intent(state)?.current().ok_or_else(|| invalid("attempts"))
 }
 
-fn current_mut(state: &mut State) -> Result<&mut Attempt, Error> {
+pub(super) fn current_mut(state: &mut State) -> Result<&mut Attempt, Error> {
     intent_mut(state)?
         .current_mut()
         .ok_or_else(|| invalid("attempts"))
@@ -128,7 +127,13 @@ pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect,
                 let attempt = intent.current();
                 let quote_hash = attempt.map_or([0; 32], |attempt| attempt.quote_hash);
                 let transaction = attempt.and_then(Attempt::settled_in);
-                intent.claim = Some(claim(intent, quote_hash, transaction, "released", context.now));
+                intent.claim = Some(told::claim(
+                    intent,
+                    quote_hash,
+                    transaction,
+                    "released",
+                    context.now,
+                ));
             }
             Ok(persist(state, None, Then::Done("released".to_owned()), context))
         }
@@ -147,85 +152,6 @@ pub(super) fn replay(state: &mut State, context: Context<'_>) -> Result<Effect, 
         return Ok(persist(state, None, Then::Replay, context));
     }
     Ok(Effect::Replay(delivery))
-}
-
-// ---------------------------------------------------------------- the answer to a paid request
-
-pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>) -> Result<Effect, Error> {
-    let mut answer = answer.clone();
-    let attempt = current_mut(state)?;
-    answer.resend = answer.resend || attempt.sends.len() > 1;
-    let seen = outcome::classify(&answer);
-    attempt.observe(Observation::new(
-        context.now,
-        answer.status,
-        answer.transport.clone(),
-        &seen,
-    ));
-    let answered =
-        answer.transport.is_none() && answer.status.is_some_and(|status| (200..300).contains(&status));
-    if answered {
-        let header = |name: &str| {
-            answer
-                .headers
-                .iter()
-                .find(|(known, _)| known.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value.clone())
-        };
-        if seen.outcome == Outcome::Settled {
-            attempt.settlement = header("payment-response").or_else(|| header("x-payment-response"));
-        }
-        return Ok(persist(state, None, Then::Deliver, context));
-    }
-    let attempt_id = attempt.attempt_id.clone();
-    let paid = attempt.state == attempt::State::Paid;
-    state.retry_after = seen.retry_after;
-    state.read = false;
-    match seen.outcome {
-        Outcome::Conflict => {
-            let finding = finding(state, Code::PaymentConflict)
-                .with("attempts", Json::Array(vec![Json::text(attempt_id)]));
-            state.alerts.push(finding);
-            let failure = Failure::from(Code::PaymentConflict);
-            let money = if paid { Money::Proven } else { Money::Possible };
-            Ok(persist(state, None, Then::Fail(failure.money(money)), context))
-        }
-        _ if paid => Ok(persist(state, None, Then::FetchAnswer, context)),
-        _ => Ok(persist(state, None, Then::Settle, context)),
-    }
-}
-
-/// The last byte has passed, or the answer broke off.
-pub(super) fn on_body(state: &mut State, body: &Body, context: Context<'_>) -> Effect {
-    if !body.complete {
-        return fail(state, Code::BodyTruncated.into());
-    }
-    let taken = state.start.mode == Mode::Fetch;
-    let Some(intent) = state.intent.as_mut() else {
-        return fail(state, Code::StateInvalid.into());
-    };
-    let Some(attempt) = intent.current() else {
-        return fail(state, Code::StateInvalid.into());
-    };
-    let attempt_id = attempt.attempt_id.clone();
-    let settled = attempt.state == attempt::State::Paid || attempt.settlement.is_some();
-    let reservation = intent.reservation();
-    intent.delivery = Some(
-        Json::object([
-            ("at", Json::number(context.now)),
-            ("attemptId", Json::text(attempt_id.as_str())),
-            ("status", Json::number(body.status)),
-            ("headers", body.headers.clone()),
-            ("sha256", Json::text(body.sha256.as_str())),
-            ("length", Json::number(body.length)),
-        ])
-        .with_some("body", body.stored.clone().map(Json::String))
-        .with("taken", Json::Bool(taken)),
-    );
-    intent.status = Status::Delivered;
-    intent.claim = None;
-    let change = settled.then_some(WalletChange::Spend(reservation));
-    persist(state, change, Then::Done("delivered".to_owned()), context)
 }
 
 // ---------------------------------------------------------------- unknown: read, or send the same bytes again
@@ -327,7 +253,7 @@ pub(super) fn on_evidence(
             let id = reservation;
             remember(state, &verdict, evidence, context.now)?;
             current_mut(state)?.state = attempt::State::WrongTerms;
-            let finding = finding(state, Code::PaidWrongTerms);
+            let finding = told::finding(state, Code::PaidWrongTerms);
             state.alerts.push(finding);
             let then = Then::Fail(Code::PaidWrongTerms.into());
             Ok(persist(state, Some(WalletChange::Spend(id)), then, context))
@@ -514,91 +440,12 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     let intent = intent_mut(state)?;
     intent.status = Status::PaidNotDelivered;
     let why = if kept { "answer_not_had" } else { "past_retention" };
-    intent.claim = Some(claim(intent, quote_hash, transaction, why, context.now));
-    let finding = finding(state, Code::PaidNotDelivered);
+    intent.claim = Some(told::claim(intent, quote_hash, transaction, why, context.now));
+    let finding = told::finding(state, Code::PaidNotDelivered);
     state.alerts.push(finding);
     let then = match mode {
         Mode::Resume => Then::Done("paid_not_delivered".to_owned()),
         _ => Then::Fail(Code::PaidNotDelivered.into()),
     };
     Ok(persist(state, None, then, context))
-}
-
-// ---------------------------------------------------------------- what is told
-
-/// What was bought, the proof that it was paid, and the absence of the answer.
-pub(super) fn claim(
-    intent: &Intent,
-    quote_hash: [u8; 32],
-    transaction: Option<String>,
-    why: &str,
-    now: Seconds,
-) -> Json {
-    Json::object([
-        ("at", Json::number(now)),
-        ("intentId", Json::text(intent.intent_id.as_str())),
-        ("quoteHash", Json::text(hex::encode(quote_hash))),
-    ])
-    .with_some("transaction", transaction.map(Json::String))
-    .with(
-        "sha256",
-        intent
-            .delivery
-            .as_ref()
-            .and_then(|d| d.get("sha256"))
-            .cloned()
-            .unwrap_or(Json::Null),
-    )
-    .with("why", Json::text(why))
-}
-
-/// A finding for the caller's alert hook.
-pub(super) fn finding(state: &State, code: Code) -> Json {
-    let attempt = state.intent.as_ref().and_then(Intent::current);
-    let attempts = attempt
-        .map(|attempt| Json::text(attempt.attempt_id.as_str()))
-        .into_iter()
-        .collect();
-    Json::object([
-        ("code", Json::text(code.as_str())),
-        ("severity", Json::text("alert")),
-        ("intents", Json::Array(vec![Json::text(state.intent_id.as_str())])),
-        ("attempts", Json::Array(attempts)),
-    ])
-    .with_some(
-        "amount",
-        attempt.map(|attempt| attempt.authorization.value.to_json()),
-    )
-    .with_some(
-        "asset",
-        attempt.map(|attempt| attempt.domain.verifying_contract.to_json()),
-    )
-    .with_some(
-        "network",
-        state
-            .intent
-            .as_ref()
-            .and_then(|i| i.rail.as_ref())
-            .map(|rail| rail.network.to_json()),
-    )
-    .with("next", Json::text(code.next().as_str()))
-    .with("why", Json::text(code.meaning()))
-}
-
-/// What a finished call knows about the money, and what is safe to do next.
-pub(super) fn standing(state: &State, outcome: &str) -> (Money, Next) {
-    let settled = state
-        .intent
-        .as_ref()
-        .and_then(Intent::current)
-        .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.settlement.is_some());
-    match outcome {
-        "delivered" if settled => (Money::Proven, Next::Stop),
-        "delivered" => (Money::Possible, Next::ReadChain),
-        "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
-        "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
-        "unpaid" => (Money::None, Next::SafeToResign),
-        "planned" => (Money::None, Next::ResendSame),
-        _ => (Money::Possible, Next::Wait),
-    }
 }

@@ -124,11 +124,14 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
         Some(id) => intent::explicit_intent_id(&record.principal, id)?,
         // Without an id of the caller's the intent is the request, the scope and the number of the call.
         None => {
-            let args = Json::object([
-                ("fingerprint", Json::text(hex::encode(record.fingerprint))),
-                ("occurrence", Json::number(record.occurrence)),
-            ]);
-            intent::intent_id(&record.principal, "fetch", &args, record.scope, record.parent)?
+            let (scope, parent) = (record.scope, record.parent);
+            intent::unnamed_intent_id(
+                &record.principal,
+                &record.fingerprint,
+                record.occurrence,
+                scope,
+                parent,
+            )?
         }
     };
     checks.equal("intent.id", &expected.as_str(), &record.intent_id);

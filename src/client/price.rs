@@ -1,0 +1,168 @@
+//! From the 402 answer to a price that the policy allows.
+
+use super::record::{Intent, Reservation};
+use super::{buy, fail, request, told, Context, Effect, Phase, State};
+use crate::amount::Amount;
+use crate::error::{Code, Error};
+use crate::json::Json;
+use crate::outcome::Answer;
+use crate::policy::{Decision, Spent};
+use crate::quote;
+use crate::x402::payment_required::{self, PaymentRequired, Terms};
+
+/// The answer to the unpaid request.
+pub(super) fn on_price(
+    state: &mut State,
+    answer: &Answer,
+    redirected: bool,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    if answer.transport.is_some() || answer.status != Some(402) {
+        return Ok(Effect::Pass);
+    }
+    if redirected {
+        return Ok(fail(state, Code::Redirected.into()));
+    }
+    let header = |name: &str| {
+        answer
+            .headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| Json::text(value.as_str()))
+    };
+    state.price = Some(
+        Json::object([("at", Json::number(context.now))])
+            .with_some("header", header("payment-required"))
+            .with_some("body", answer.body.clone().map(Json::String))
+            .with_some("date", header("date")),
+    );
+    decide(state, context)
+}
+
+/// The price as it was parsed, the offer chosen and its terms.
+pub(super) struct Choice {
+    pub required: PaymentRequired,
+    pub index: usize,
+    pub terms: Terms,
+    pub quote_hash: [u8; 32],
+}
+
+pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Error> {
+    let price = state
+        .price
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "price"))?;
+    let text = |name: &str| price.get(name).map(Json::as_str).transpose();
+    let required = payment_required::parse(text("header")?, text("body")?)?;
+    // The rail stays until every authorization on it is proven void.
+    let rail = state
+        .intent
+        .as_ref()
+        .filter(|intent| !intent.all_void())
+        .and_then(|intent| intent.rail.as_ref());
+    let pinned = rail.map(|rail| (&rail.network, &rail.asset));
+    let (index, terms) = context
+        .config
+        .policy
+        .choose(&required, &context.config.payer, pinned)
+        .map_err(|error| {
+            let missing = pinned.is_some() && error.code == Code::NoSupportedOption;
+            if missing {
+                Error::new(Code::RailChanged, "")
+            } else {
+                error
+            }
+        })?;
+    let offer = required
+        .offers
+        .get(index)
+        .ok_or_else(|| Error::new(Code::NoSupportedOption, ""))?;
+    let quote_hash = quote::quote_hash(&offer.requirements, &request(state)?.fingerprint()?)?;
+    Ok(Choice {
+        required,
+        index,
+        terms,
+        quote_hash,
+    })
+}
+
+/// Policy first: what is refused costs no read and no signature.
+fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let choice = choose(state, context)?;
+    if state.same_terms {
+        let same = state
+            .intent
+            .as_ref()
+            .and_then(Intent::current)
+            .is_some_and(|last| {
+                last.authorization.to == choice.terms.pay_to
+                    && last.authorization.value == choice.terms.amount
+                    && last.domain == choice.terms.domain
+            });
+        if !same {
+            let finding = told::finding(state, Code::TermsChanged);
+            state.alerts.push(finding);
+            return Ok(fail(state, Code::TermsChanged.into()));
+        }
+    }
+    let signed = state
+        .intent
+        .as_ref()
+        .map_or(0, |intent| intent.attempts.len() as u64);
+    if signed >= context.config.policy.attempts() {
+        return Ok(fail(state, Code::AttemptsExhausted.into()));
+    }
+    if state
+        .start
+        .budget
+        .is_some_and(|budget| choice.terms.amount > budget)
+    {
+        return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
+    }
+    let spent = others_spent(state);
+    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
+        Decision::Ask { reason } if !state.approved => {
+            state.phase = Phase::Ask;
+            let total = spent
+                .iter()
+                .filter(|entry| entry.network == choice.terms.network && entry.asset == choice.terms.asset)
+                .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount));
+            Ok(Effect::Ask(Json::object([
+                ("intentId", Json::text(state.intent_id.as_str())),
+                ("reason", Json::text(reason)),
+                ("amount", choice.terms.amount.to_json()),
+                ("network", choice.terms.network.to_json()),
+                ("asset", choice.terms.asset.to_json()),
+                ("payTo", choice.terms.pay_to.to_json()),
+                ("spent", total.unwrap_or(Amount::ZERO).to_json()),
+            ])))
+        }
+        _ => buy::inspect_or_plan(state, &choice, context),
+    }
+}
+
+/// What the wallet holds, without what it holds for this intent: the new attempt competes for the same nonce.
+fn others_spent(state: &State) -> Vec<Spent> {
+    let own = state.intent.as_ref().map(Intent::reservation).unwrap_or_default();
+    state.wallet.spent_besides(&own)
+}
+
+/// The wallet moved while a reservation was being written: the caps are asked again.
+pub(super) fn recheck(state: &State, reservation: &Reservation, context: Context<'_>) -> Result<(), Error> {
+    let choice = choose(state, context)?;
+    let spent = state.wallet.spent_besides(&reservation.id);
+    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
+        Decision::Ask { .. } if !state.approved => Err(Error::new(Code::OverWalletCap, "")),
+        _ => Ok(()),
+    }
+}
+
+/// The person's answer.
+pub(super) fn on_approved(state: &mut State, yes: bool, context: Context<'_>) -> Result<Effect, Error> {
+    if !yes {
+        return Ok(fail(state, Code::ApprovalDenied.into()));
+    }
+    state.approved = true;
+    let choice = choose(state, context)?;
+    buy::inspect_or_plan(state, &choice, context)
+}

@@ -1,0 +1,86 @@
+//! What the caller is told: claims, findings, and where a finished call stands.
+
+use super::record::Intent;
+use super::State;
+use crate::attempt;
+use crate::error::{Code, Money, Next};
+use crate::hex;
+use crate::json::Json;
+use crate::time::Seconds;
+
+/// What was bought, the proof that it was paid, and the absence of the answer.
+pub(super) fn claim(
+    intent: &Intent,
+    quote_hash: [u8; 32],
+    transaction: Option<String>,
+    why: &str,
+    now: Seconds,
+) -> Json {
+    Json::object([
+        ("at", Json::number(now)),
+        ("intentId", Json::text(intent.intent_id.as_str())),
+        ("quoteHash", Json::text(hex::encode(quote_hash))),
+    ])
+    .with_some("transaction", transaction.map(Json::String))
+    .with(
+        "sha256",
+        intent
+            .delivery
+            .as_ref()
+            .and_then(|d| d.get("sha256"))
+            .cloned()
+            .unwrap_or(Json::Null),
+    )
+    .with("why", Json::text(why))
+}
+
+/// A finding for the caller's alert hook.
+pub(super) fn finding(state: &State, code: Code) -> Json {
+    let attempt = state.intent.as_ref().and_then(Intent::current);
+    let attempts = attempt
+        .map(|attempt| Json::text(attempt.attempt_id.as_str()))
+        .into_iter()
+        .collect();
+    Json::object([
+        ("code", Json::text(code.as_str())),
+        ("severity", Json::text("alert")),
+        ("intents", Json::Array(vec![Json::text(state.intent_id.as_str())])),
+        ("attempts", Json::Array(attempts)),
+    ])
+    .with_some(
+        "amount",
+        attempt.map(|attempt| attempt.authorization.value.to_json()),
+    )
+    .with_some(
+        "asset",
+        attempt.map(|attempt| attempt.domain.verifying_contract.to_json()),
+    )
+    .with_some(
+        "network",
+        state
+            .intent
+            .as_ref()
+            .and_then(|i| i.rail.as_ref())
+            .map(|rail| rail.network.to_json()),
+    )
+    .with("next", Json::text(code.next().as_str()))
+    .with("why", Json::text(code.meaning()))
+}
+
+/// What a finished call knows about the money, and what is safe to do next.
+pub(super) fn standing(state: &State, outcome: &str) -> (Money, Next) {
+    let settled = state
+        .intent
+        .as_ref()
+        .and_then(Intent::current)
+        .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.settlement.is_some());
+    match outcome {
+        "delivered" if settled => (Money::Proven, Next::Stop),
+        "delivered" => (Money::Possible, Next::ReadChain),
+        "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
+        "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
+        "unpaid" => (Money::None, Next::SafeToResign),
+        "planned" => (Money::None, Next::ResendSame),
+        _ => (Money::Possible, Next::Wait),
+    }
+}
