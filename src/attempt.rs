@@ -176,7 +176,7 @@ pub struct Attempt {
     pub state: State,
     /// The transaction that paid it, read from the chain.
     pub transaction: Option<String>,
-    /// The last verdict of [`crate::evidence::resolve`], with `readAt`.
+    /// The last verdict of `resolve` on the chain evidence, with `readAt`.
     pub verdict: Option<Json>,
     /// The reads behind it.
     pub evidence: Vec<Json>,

@@ -1,0 +1,166 @@
+//! The architecture, checked: modules import only from above, the core has no clock, randomness, input or output, and
+//! only the boundary knows JavaScript.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+/// Every source file with the module of the crate root that it belongs to.
+fn files() -> Vec<(String, PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    sources(&root, &mut found);
+    found
+        .into_iter()
+        .map(|path| {
+            let first = path.strip_prefix(&root).unwrap().components().next().unwrap();
+            let module = first
+                .as_os_str()
+                .to_str()
+                .unwrap()
+                .trim_end_matches(".rs")
+                .to_owned();
+            let text = fs::read_to_string(&path).unwrap();
+            (module, path, text)
+        })
+        .filter(|(module, ..)| module != "lib")
+        .collect()
+}
+
+fn order() -> Vec<String> {
+    include_str!("../src/lib.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Modules named after `crate::`, inside groups too.
+fn imported(text: &str) -> Vec<String> {
+    let word = |text: &str| {
+        text.chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect::<String>()
+    };
+    let mut names = Vec::new();
+    for part in text.split("crate::").skip(1) {
+        match part.strip_prefix('{') {
+            Some(group) => names.extend(
+                group
+                    .split('}')
+                    .next()
+                    .unwrap()
+                    .split(',')
+                    .map(|name| word(name.trim())),
+            ),
+            None => names.push(word(part)),
+        }
+    }
+    names.retain(|name| name.chars().next().is_some_and(char::is_lowercase));
+    names
+}
+
+#[test]
+fn modules_import_only_from_above() {
+    let order = order();
+    let place = |name: &str| order.iter().position(|known| known == name);
+    let mut wrong = Vec::new();
+    for (module, path, text) in files() {
+        let own = place(&module).unwrap_or_else(|| panic!("lib.rs does not list {module}"));
+        for name in imported(&text) {
+            let other = place(&name).unwrap_or_else(|| panic!("{}: no module {name}", path.display()));
+            if other > own {
+                wrong.push(format!(
+                    "{}: {module} imports {name}, which stands below it",
+                    path.display()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_core_is_pure() {
+    let forbidden = [
+        "std::time",
+        "std::fs",
+        "std::net",
+        "std::env",
+        "std::thread",
+        "std::process",
+        "std::io",
+        "SystemTime",
+        "Instant::",
+        "getrandom",
+        "rand::",
+        "OsRng",
+        "async fn",
+        "static mut",
+        "thread_local",
+        "println!",
+        "eprintln!",
+    ];
+    for (module, path, text) in files() {
+        for word in forbidden {
+            assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+        let javascript = text.contains("wasm_bindgen") || text.contains("js_sys");
+        assert!(
+            !javascript || module == "wasm",
+            "{} knows JavaScript",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn signing_and_fast_verification_do_not_know_each_other() {
+    for (module, path, text) in files() {
+        let other = match module.as_str() {
+            "signing" => "secp256k1",
+            "secp256k1" => "signing",
+            _ => continue,
+        };
+        assert!(
+            !imported(&text).contains(&other.to_owned()),
+            "{} imports {other}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn the_wasm_tree_has_no_source_of_randomness() {
+    let lock = include_str!("../Cargo.lock");
+    let tree = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "counterfoil",
+            "--edges",
+            "normal",
+        ])
+        .args(["--target", "wasm32-unknown-unknown", "--prefix", "none"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    assert!(
+        tree.contains("k256 ") && lock.contains("name = \"k256\""),
+        "cargo tree says nothing:\n{tree}"
+    );
+    assert!(!tree.contains("getrandom"), "{tree}");
+}
