@@ -1,21 +1,22 @@
 //! Unix seconds, and the dates of HTTP (RFC 9110 §5.6.7).
 
+use crate::amount::Amount;
 use crate::error::{Code, Error};
 use crate::json::Json;
 
 /// Unix time in seconds.
 pub type Seconds = u64;
 
-/// Whole seconds as a JSON number, or as digits. Error: `time_invalid`.
+/// Whole seconds from 0 to 2^53-1, as a JSON number or as digits. Error: `time_invalid`.
 pub fn parse_seconds(json: &Json) -> Result<Seconds, Error> {
-    let invalid = |_| Error::new(Code::TimeInvalid, "");
-    match json {
-        Json::String(text) => crate::amount::Amount::parse(text)
-            .map_err(invalid)?
-            .to_u64()
-            .ok_or_else(|| Error::new(Code::TimeInvalid, "")),
-        other => other.as_u64().map_err(invalid),
-    }
+    let seconds = match json {
+        Json::String(text) => Amount::parse(text)
+            .ok()
+            .and_then(Amount::to_u64)
+            .filter(|seconds| *seconds < 1 << 53),
+        other => other.as_u64().ok(),
+    };
+    seconds.ok_or_else(|| Error::new(Code::TimeInvalid, ""))
 }
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
