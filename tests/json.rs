@@ -35,7 +35,10 @@ fn compare(text: &str, seen: &mut [usize; 3]) {
     let theirs = serde_json::from_str::<serde_json::Value>(text);
     match json::parse(text) {
         Ok(ours) => {
-            assert!(theirs.as_ref().is_ok_and(|theirs| same(&ours, theirs)), "{text:?}: {theirs:?}");
+            assert!(
+                theirs.as_ref().is_ok_and(|theirs| same(&ours, theirs)),
+                "{text:?}: {theirs:?}"
+            );
             assert_eq!(json::parse(&ours.to_text()).as_ref(), Ok(&ours), "{text:?}");
             if let Ok(canonical) = ours.to_plain_canonical() {
                 let again = json::parse(&canonical).unwrap().to_plain_canonical();

@@ -1,0 +1,144 @@
+//! Every code of the registry is produced by a case: a vector, or the test named here.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use counterfoil::error::Code;
+use counterfoil::json::{self, Json};
+
+/// Codes that no single call gives, by the test that produces them.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    (
+        "tests/refusals.rs",
+        &[
+            "aborted",
+            "answer_not_stored",
+            "approval_denied",
+            "attempts_exhausted",
+            "chain_mismatch",
+            "evidence_unreadable",
+            "expired_before_send",
+            "intent_conflict",
+            "intent_released",
+            "journal_conflict",
+            "journal_unavailable",
+            "paid_wrong_terms",
+            "payment_rejected",
+            "redirected",
+            "signer_failed",
+            "signer_mismatch",
+            "state_invalid",
+            "terms_changed",
+            "used_or_cancelled",
+        ],
+    ),
+    (
+        "tests/js/file-journal.test.mjs",
+        &["journal_corrupt", "journal_locked"],
+    ),
+    ("tests/js/journal-suite.mjs", &["journal_closed"]),
+    (
+        "tests/js/boundary.test.mjs",
+        &["cyclic_input", "internal_error", "not_loaded"],
+    ),
+];
+
+/// Codes that nothing gives yet.
+const UNUSED: &[&str] = &[
+    "header_unsafe",
+    "intent_in_flight",
+    "request_body_unsupported",
+    "seller_error",
+    "evidence_invalid",
+    "not_supported",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every member `code`.
+fn collect(json: &Json, codes: &mut BTreeSet<String>) {
+    match json {
+        Json::Object(members) => members.iter().for_each(|(name, value)| match value {
+            Json::String(code) if name == "code" => drop(codes.insert(code.clone())),
+            other => collect(other, codes),
+        }),
+        Json::Array(items) => items.iter().for_each(|item| collect(item, codes)),
+        _ => {}
+    }
+}
+
+fn of_vectors(folder: &Path, codes: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            of_vectors(&path, codes);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            let vector = json::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+            match vector.get("error") {
+                Some(Json::String(code)) => drop(codes.insert(code.clone())),
+                Some(error) => collect(error, codes),
+                None => vector
+                    .get("expected")
+                    .into_iter()
+                    .for_each(|value| collect(value, codes)),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_code_has_a_case() {
+    let mut produced = BTreeSet::new();
+    of_vectors(&root().join("tests/vectors"), &mut produced);
+    for (file, codes) in ELSEWHERE {
+        let test = fs::read_to_string(root().join(file)).unwrap();
+        for code in *codes {
+            assert!(
+                test.contains(&format!("\"{code}\"")),
+                "{file} does not speak of {code}"
+            );
+            assert!(
+                !produced.contains(*code),
+                "{code} has a vector: strike it from ELSEWHERE"
+            );
+        }
+        produced.extend(codes.iter().map(|code| (*code).to_owned()));
+    }
+    for code in UNUSED {
+        assert!(
+            !produced.contains(*code),
+            "{code} has a case: strike it from UNUSED"
+        );
+    }
+    let known = |code: &str| Code::ALL.iter().any(|known| known.as_str() == code);
+    for code in UNUSED
+        .iter()
+        .chain(ELSEWHERE.iter().flat_map(|(_, codes)| *codes))
+    {
+        assert!(known(code), "the registry has no {code}");
+    }
+    let without: Vec<&str> = Code::ALL
+        .iter()
+        .map(|code| code.as_str())
+        .filter(|code| !produced.contains(*code) && !UNUSED.contains(code))
+        .collect();
+    assert!(without.is_empty(), "codes without a case: {without:?}");
+}
+
+#[test]
+fn codes_are_unique_and_well_spelt() {
+    let texts: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(texts.len(), Code::ALL.len());
+    for code in Code::ALL {
+        let text = code.as_str();
+        assert!(
+            text.bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit()),
+            "{text}"
+        );
+        assert!(code.meaning().ends_with('.'), "{text}");
+    }
+}
