@@ -119,9 +119,10 @@ fn rust(all: bool) -> Result<Count> {
     counted(&mut tests)
 }
 
-/// `tests/js` on the packed tarball, installed as a user would.
+/// `tests/js` on the packed tarball, installed as a user would. The chain and the seller are those of the demo.
 fn js(all: bool) -> Result<Count> {
     install()?;
+    npm_ci(&root().join("demo"))?;
     node_tests("tests/js", |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
