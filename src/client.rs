@@ -225,7 +225,13 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         return Ok(load_intent(state, context));
     }
     match intent.status {
-        Status::Released => Ok(fail(state, Code::IntentReleased.into())),
+        Status::Released => {
+            let mut failure = Failure::from(Code::IntentReleased);
+            if intent.claim.is_some() {
+                (failure.money, failure.next) = (crate::error::Money::Proven, crate::error::Next::Claim);
+            }
+            Ok(fail(state, failure))
+        }
         Status::Delivered => recover::replay(state, context),
         Status::Open | Status::PaidNotDelivered => recover::reenter(state, context),
     }

@@ -173,7 +173,6 @@ registry! {
     PaymentPayloadInvalid "payment_payload_invalid" FixInput None "Not a well-formed x402 payment.";
     SettlementInvalid "settlement_invalid" ReadChain Possible "Not a well-formed x402 settlement response.";
     UnsupportedVersion "unsupported_version" Stop None "A version that is not known here.";
-    HeaderUnsafe "header_unsafe" FixInput None "The text can't stand in an HTTP header.";
     PaymentIdInvalid "payment_id_invalid" FixInput None "Not 16 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
@@ -190,16 +189,14 @@ registry! {
     // intent and attempt
     IntentIdInvalid "intent_id_invalid" FixInput None "An explicit intent id has fewer than 16 or more than 256 characters.";
     IntentConflict "intent_conflict" Stop None "The same intent id was used for another request.";
-    IntentReleased "intent_released" Claim Proven "This purchase was released as a claim and is not tried again.";
+    IntentReleased "intent_released" Stop None "This purchase was released and is not tried again.";
     TermsChanged "terms_changed" Stop Possible "The seller changed amount, recipient or asset while an earlier authorization can still land.";
     RailChanged "rail_changed" Stop Possible "The intent is pinned to another payer, network, asset or method.";
     SignerFailed "signer_failed" ResendSame None "The signer did not return a signature; nothing was sent.";
     ExpiredBeforeSend "expired_before_send" ResendSame None "The signer took longer than the authorization's window; nothing was sent.";
-    InFlight "intent_in_flight" Wait Possible "Another worker holds this intent.";
     Redirected "redirected" FixInput None "The price came from another URL than the one asked; no payment is sent there. Call that URL itself.";
     Aborted "aborted" Stop None "The caller gave up before anything was sent.";
     AnswerNotStored "answer_not_stored" LookupReceipt Proven "Delivered before; the answer was too large to keep, only its digest is.";
-    RequestBodyUnsupported "request_body_unsupported" FixInput None "The request body can't be read twice.";
     StateInvalid "state_invalid" FixInput None "The client state or event is not well formed or does not fit.";
     // outcomes that end a call
     OutcomeUnknown "outcome_unknown" Wait Possible "The payment was sent and its end is not known yet.";
@@ -209,7 +206,6 @@ registry! {
     AuthorizationUsed "authorization_used" Claim Proven "The nonce of this intent was used before this journal began.";
     UsedOrCancelled "used_or_cancelled" ReadChain Possible "The nonce is used or cancelled and no log tells which.";
     EvidenceUnreadable "evidence_unreadable" ReadChain Possible "The chain could not be read, or sources disagree.";
-    SellerError "seller_error" Stop None "The seller answered the unpaid request with an error.";
     PaymentInFlight "payment_in_flight" Wait Possible "The seller is still working on this payment.";
     PaymentConflict "payment_identifier_conflict" Stop Possible "The seller holds another request under this payment id.";
     BodyTruncated "body_truncated" ResendSame Proven "The answer ended before its stated length.";
@@ -221,10 +217,8 @@ registry! {
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // verification
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
-    EvidenceInvalid "evidence_invalid" FixInput None "The chain evidence is not well formed.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
     InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";
-    NotSupported "not_supported" Stop None "This function is not available here.";
 }
 
 /// An error: a code and the field at fault, nothing of the input.
