@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+// npx counterfoil: checks a receipt, or says what a journal left open. Data goes to standard output, words to standard error.
+// Ends with 0 (verified), 1 (failed) or 2 (undecided, unusable input, wrong usage).
+
+import { createRequire } from "node:module";
+import { parseArgs } from "node:util";
+import { CounterfoilError } from "counterfoil";
+import { print, printJson, say } from "./output.mjs";
+import * as resume from "./resume.mjs";
+import * as verify from "./verify.mjs";
+
+const COMMANDS = { verify, resume };
+const UNUSABLE = 2;
+
+const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it afterwards
+
+  counterfoil verify <file>     checks a bundle, a receipt or a PAYMENT-RESPONSE value; - reads standard input
+    --response <file>           the answer that was paid for, exactly as it arrived
+    --evidence <file>           what a node says about the payment (JSON); may be given again
+    --rpc [<network>=]<url>     reads that evidence from a node now; may be given again, several must agree
+    --tag <tag>                 the block that --rpc reads at: finalized (default), safe or latest
+    --expect-payer <address>    --expect-pay-to <address>    --expect-amount <atomic units>
+    --expect-resource <url>     --expect-kind <bundle|settlement|receipt>
+    --json                      the whole report as JSON
+
+  counterfoil resume <journal>  what the journal left open, and what is safe to do; changes and sends nothing
+    --rpc <network>=<url>       reads the chain for what is open; may be given again, several must agree
+    --key-file <file>           the payer's private key in hex: settles what is open, also by sending the same payment again
+    --json
+
+  counterfoil help | --version
+
+What is read with --rpc is taken as true: name a node that you trust. Nothing else is ever contacted by verify.
+Exit status: 0 verified, or nothing left open; 1 failed, or a person has to decide; 2 undecided or unusable.`;
+
+process.stdout.on("error", (error) => {
+  if (error.code !== "EPIPE") throw error;
+});
+process.exitCode = await run(process.argv.slice(2));
+
+async function run([name, ...args]) {
+  if (name === "--version" || name === "-v") {
+    print(createRequire(import.meta.url)("counterfoil/package.json").version);
+    return 0;
+  }
+  if (name === "help" || name === "--help" || name === "-h") {
+    print(HELP);
+    return 0;
+  }
+  if (name === undefined || !Object.hasOwn(COMMANDS, name)) return usage(name === undefined ? "a command is missing" : "there is no such command");
+  if (args.includes("--help") || args.includes("-h")) {
+    print(HELP);
+    return 0;
+  }
+  let parsed;
+  try {
+    parsed = parseArgs({ args, allowPositionals: true, options: COMMANDS[name].options });
+  } catch (error) {
+    return usage(error.message);
+  }
+  if (parsed.positionals.length !== 1) return usage(`${name} wants one file`);
+  try {
+    return await COMMANDS[name].run(parsed.positionals[0], parsed.values);
+  } catch (error) {
+    return refuse(error, parsed.values.json);
+  }
+}
+
+function usage(why) {
+  say(`counterfoil: ${why}\nTry: counterfoil help`);
+  return UNUSABLE;
+}
+
+function refuse(error, json) {
+  // Errors of the file system carry a code too; anything else is a defect and keeps its stack.
+  if (!(error instanceof CounterfoilError) && !(error?.name === "Usage" || error?.syscall)) throw error;
+  if (json && error instanceof CounterfoilError) {
+    const { code, field, next, money, message } = error;
+    printJson({ error: { code, field, next, money, message } });
+  }
+  say(`counterfoil: ${error.message}${error.next ? `\nNext: ${error.next}` : ""}`);
+  return UNUSABLE;
+}

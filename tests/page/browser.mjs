@@ -1,0 +1,82 @@
+// The built page in Chromium, served on loopback under its own policy; nothing else can be reached from it.
+
+import { readFile } from "node:fs/promises";
+import http from "node:http";
+import { extname, join, normalize, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = resolve(fileURLToPath(new URL("../../", import.meta.url)));
+const www = join(resolve(root, process.env.CARGO_TARGET_DIR ?? "target"), "www");
+const TYPES = {
+  ".html": "text/html; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml", ".wasm": "application/wasm", ".json": "application/json", ".bin": "application/octet-stream",
+};
+/** The policy that the page names itself, and what only a header can say. Trusted Types stop every path from text to markup. */
+const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+  + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+/** Serves `target/www` and starts Chromium. */
+export async function start() {
+  const server = http.createServer(async (request, answer) => {
+    const path = decodeURIComponent(new URL(request.url, "http://page").pathname);
+    const file = normalize(join(www, path === "/" ? "index.html" : path));
+    try {
+      if (!file.startsWith(www + sep)) throw new Error("outside");
+      const body = await readFile(file);
+      answer.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream", "content-security-policy": POLICY });
+      answer.end(body);
+    } catch {
+      answer.writeHead(404).end();
+    }
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const origin = `http://127.0.0.1:${server.address().port}`;
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  return {
+    /** A fresh page. `trouble` collects what must never happen: other requests, dialogs, errors, breaches of the policy. */
+    async open(options = {}) {
+      const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+      const page = await context.newPage();
+      const trouble = [];
+      await page.route("**", (route) => {
+        const url = route.request().url();
+        if (url.startsWith(`${origin}/`)) return route.continue();
+        trouble.push(`request: ${url.slice(0, 100)}`);
+        return route.abort();
+      });
+      page.on("dialog", (dialog) => {
+        trouble.push(`dialog: ${dialog.message()}`);
+        return dialog.dismiss();
+      });
+      page.on("popup", (popup) => trouble.push(`popup: ${popup.url()}`));
+      page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+      page.on("console", (message) => {
+        if (message.type() === "error" || message.type() === "warning") trouble.push(`console: ${message.text()}`);
+      });
+      await page.goto(`${origin}/`);
+      await page.locator("#open-receipt").waitFor({ state: "attached" });
+      return { page, trouble, origin };
+    },
+    async stop() {
+      await browser.close();
+      server.close();
+    },
+  };
+}
+
+/** Opens files in their places, as a person would by the buttons. */
+export async function put(page, places) {
+  for (const [name, content] of Object.entries(places)) {
+    await page.setInputFiles(`#open-${name}`, { name: `${name}.json`, mimeType: "application/octet-stream", buffer: Buffer.from(content) });
+    await page.locator(`[data-slot="${name}"][data-full]`).waitFor();
+  }
+}
+
+/** The verdict's one word. */
+export function verdict(page) {
+  return page.locator(".word").textContent();
+}
