@@ -68,11 +68,14 @@ export async function start() {
   };
 }
 
-/** Opens files in their places, as a person would by the buttons. */
+let opened = 0;
+
+/** Opens files in their places, as a person would by the buttons, and waits until the page has judged them. */
 export async function put(page, places) {
   for (const [name, content] of Object.entries(places)) {
-    await page.setInputFiles(`#open-${name}`, { name: `${name}.json`, mimeType: "application/octet-stream", buffer: Buffer.from(content) });
-    await page.locator(`[data-slot="${name}"][data-full]`).waitFor();
+    const file = `${name}-${(opened += 1)}.json`;
+    await page.setInputFiles(`#open-${name}`, { name: file, mimeType: "application/octet-stream", buffer: Buffer.from(content) });
+    await page.locator(`[data-slot="${name}"] .file`, { hasText: file }).waitFor();
   }
 }
 

@@ -9,6 +9,8 @@ import { groupsOf, purchaseOf } from "../groups.mjs";
 
 const STATES = { pass: "Pass", fail: "Fail", not_checked: "Not checked" };
 const SHOWN_RAW = 20000;
+// A document may hold any number; beyond this many, the command line shows them all.
+const SHOWN_PURCHASES = 50;
 
 class Report extends HTMLElement {
   /** Shows a report and the document that it is about. */
@@ -51,14 +53,16 @@ function checking(checks, title = "Checks") {
 
 function purchases(report, facts, items) {
   const whole = report.checks.filter((check) => purchaseOf(check) === undefined);
+  const rest = items.length - SHOWN_PURCHASES;
   return [
     checking(whole, "Checks of the whole document"),
     saying(facts),
-    ...items.flatMap((item, at) => {
+    ...items.slice(0, SHOWN_PURCHASES).flatMap((item, at) => {
       const name = `Purchase ${at + 1} of ${items.length}`;
       const checks = report.checks.filter((check) => purchaseOf(check) === at);
       return [checking(checks, `Checks of purchase ${at + 1}`), saying(item, name)];
     }),
+    ...(rest > 0 ? [section("More purchases", "rest", element("p", {}, `${rest} more are part of the verdict and not shown here. The command line lists them all.`))] : []),
   ];
 }
 
@@ -66,12 +70,11 @@ function purchases(report, facts, items) {
 function table({ title, checks }, of) {
   const sides = checks.some((check) => check.expected !== undefined || check.actual !== undefined);
   const head = ["Result", "Check", ...(sides ? ["Expected", "Actual"] : [])];
-  return element("table", { role: "table", "aria-label": `${of}: ${title}` },
-    element("caption", { role: "caption" }, title),
+  return [element("h3", {}, title), element("table", { role: "table", "aria-label": `${of}: ${title}` },
     element("colgroup", {}, head.map((_, at) => element("col", { class: at ? undefined : "narrow" }))),
     element("thead", { role: "rowgroup", class: sides ? undefined : "unseen" }, element("tr", { role: "row" },
       head.map((name, at) => element("th", { role: "columnheader", scope: "col" }, at < 2 ? element("span", { class: "unseen" }, name) : name)))),
-    element("tbody", { role: "rowgroup" }, checks.map((check) => row(check, sides))));
+    element("tbody", { role: "rowgroup" }, checks.map((check) => row(check, sides))))];
 }
 
 function row(check, sides) {
