@@ -1,5 +1,5 @@
 // A buyer that can be killed at one exact point. Everything it does to the world is wrapped and counted: commits, the
-// person's approval, reads of the chain, the signer, requests, pieces of the answer. At point number `killAt` it says so
+// person's approval, reads of the chain, the signer, requests, pieces of the answer. At point `killAt`, a number or a name, it says so
 // and stands still until it is killed; without one it tells all its points at the end.
 //   node agent.mjs '{"url","intent","journal","rpc","payer","signed", "killAt"?, "maxWindow"?, "tries"?}'
 
@@ -18,8 +18,8 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const points = [];
 function point(label) {
   points.push(label);
-  if (points.length !== o.killAt) return;
-  say({ event: "here", point: o.killAt, label });
+  if (points.length !== o.killAt && label !== o.killAt) return;
+  say({ event: "here", point: points.length, label });
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
