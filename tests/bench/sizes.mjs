@@ -1,0 +1,51 @@
+// What a user downloads: the module, the tarball, and a browser bundle of the same job done by both sides.
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+export async function sizes({ folder, tarball }) {
+  const wasm = readFileSync(join(folder, "wasm", "counterfoil_bg.wasm"));
+  const ours = await bundle("counterfoil.mjs");
+  return [
+    { name: "counterfoil_bg.wasm", ...compressed(wasm) },
+    { name: "npm tarball", raw: unpacked(folder), gzip: statSync(tarball).size },
+    { name: "browser: counterfoil, script", ...compressed(ours) },
+    { name: "browser: counterfoil, script + wasm", ...compressed(ours, wasm) },
+    { name: "browser: viem account + @x402/fetch + @x402/evm", ...compressed(await bundle("official.mjs")) },
+  ];
+}
+
+async function bundle(entry) {
+  const { outputFiles } = await build({
+    entryPoints: [join(here, "entries", entry)],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    legalComments: "none",
+    logLevel: "error",
+    write: false,
+  });
+  return outputFiles[0].contents;
+}
+
+/** Files travel one by one, so each is compressed alone. */
+function compressed(...files) {
+  const sum = (size) => files.reduce((total, file) => total + size(file), 0);
+  const best = (file) => ({ params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: file.length } });
+  return {
+    raw: sum((file) => file.length),
+    gzip: sum((file) => gzipSync(file, { level: 9 }).length),
+    brotli: sum((file) => brotliCompressSync(file, best(file)).length),
+  };
+}
+
+function unpacked(folder) {
+  const size = (entry) => (entry.isFile() ? statSync(join(entry.parentPath ?? entry.path, entry.name)).size : 0);
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).reduce((total, entry) => total + size(entry), 0);
+}
