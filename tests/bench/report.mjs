@@ -22,5 +22,5 @@ export function markdown({ about, speeds, sizes }) {
   return `${out.join("\n")}\n`;
 }
 
-const count = (value) => (value < 100 ? value.toPrecision(3) : Math.round(value).toLocaleString("en").replaceAll(",", " "));
+const count = (value) => (value < 100 && !Number.isInteger(value) ? value.toPrecision(3) : Math.round(value).toLocaleString("en").replaceAll(",", " "));
 const factor = (value) => `${value < 100 ? value.toPrecision(3) : Math.round(value)}×`;

@@ -14,7 +14,7 @@ cargo xtask <task>
 
   build                      wasm, npm package → target/npm/counterfoil, page → target/www
   pack                       build, then target/npm/counterfoil-<version>.tgz
-  test [--all] [--only NAME] formatting, lints, Rust, package, page and demo; --all adds the long runs
+  test [--all] [--only NAME] formatting, lints, Rust, package, page, demo, bench; --all adds the long runs
   demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through
   bench …                    build, then the benchmarks of tests/bench; arguments go through";
 

@@ -28,7 +28,7 @@ const ONE: Count = Count {
 /// A part: its name and what it runs; `all` asks for the long runs too.
 type Part = (&'static str, fn(all: bool) -> Result<Count>);
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     ("fmt", |_| {
         run_command(cargo().args(["fmt", "--all", "--check"])).map(|()| ONE)
     }),
@@ -38,6 +38,7 @@ const PARTS: [Part; 7] = [
     ("js", js),
     ("page", |_| page()),
     ("demo", demo),
+    ("bench", |_| crate::demo::bench(&["--quick".to_owned()]).map(|()| ONE)),
 ];
 
 /// Runs the parts and fails when one failed. Later parts run all the same: one run tells everything.
