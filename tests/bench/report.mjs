@@ -10,7 +10,7 @@ export function jsonLines({ about, speeds, sizes }) {
 export function markdown({ about, speeds, sizes }) {
   const out = [`${about.date}, ${about.cpu}, ${about.cores} cores, load ${about.load}, Node ${about.node}, ${about.rounds} rounds`, about.versions, ""];
   for (const { title, results } of speeds) {
-    out.push(`### ${title}`, "", "| | median calls/s | quartiles | counterfoil ÷ peer | quartiles |", "|---|---:|---:|---:|---:|");
+    out.push(`### ${title}`, "", "| | calls a processor second, median | quartiles | counterfoil ÷ peer, median | quartiles |", "|---|---:|---:|---:|---:|");
     for (const { name, speed, ratio } of results) {
       const against = ratio ? `${factor(ratio.median)} | ${factor(ratio.low)} – ${factor(ratio.high)}` : " | ";
       out.push(`| ${name} | ${count(speed.median)} | ${count(speed.low)} – ${count(speed.high)} | ${against} |`);

@@ -13,7 +13,7 @@ import { jsonLines, markdown } from "./report.mjs";
 import { sizes } from "./sizes.mjs";
 
 const { values: o } = parseArgs({ options: { quick: { type: "boolean" }, json: { type: "boolean" }, only: { type: "string", default: "" } } });
-const effort = o.quick ? { rounds: 3, milliseconds: 2 } : { rounds: 15, milliseconds: 80 };
+const effort = o.quick ? { rounds: 3, milliseconds: 2 } : { rounds: 25, milliseconds: 50 };
 
 const installed = installPackage();
 // After the package is in place.
