@@ -189,23 +189,23 @@ impl World {
     pub fn play(&mut self) -> Result<String, String> {
         let mut ends = vec![None; self.chaos.workers];
         for round in 0..40 {
-            for worker in 0..self.chaos.workers {
+            for (worker, end) in ends.iter_mut().enumerate() {
                 if self.chance(self.chaos.lose_journal) {
                     self.tell(format!("worker {worker}: journal deleted"));
                     self.journals[worker] = Journal::default();
                     self.epochs[worker] += 1;
-                    ends[worker] = None;
+                    *end = None;
                 }
-                if ends[worker].is_some() {
+                if end.is_some() {
                     continue;
                 }
                 self.settle(worker)?;
                 match self.call(worker, "fetch", None)? {
-                    End::Delivered => ends[worker] = Some("delivered".to_owned()),
+                    End::Delivered => *end = Some("delivered".to_owned()),
                     End::Failed(code) if code == "paid_not_delivered" || code == "authorization_used" => {
-                        ends[worker] = Some("claim".to_owned());
+                        *end = Some("claim".to_owned());
                     }
-                    End::Failed(code) if code == "attempts_exhausted" => ends[worker] = Some(code),
+                    End::Failed(code) if code == "attempts_exhausted" => *end = Some(code),
                     _ => {}
                 }
                 self.check()?;
