@@ -194,6 +194,7 @@ registry! {
     RailChanged "rail_changed" Stop Possible "The intent is pinned to another payer, network, asset or method.";
     SignerFailed "signer_failed" ResendSame None "The signer did not return a signature; nothing was sent.";
     ExpiredBeforeSend "expired_before_send" ResendSame None "The signer took longer than the authorization's window; nothing was sent.";
+    RequestBodyUnsupported "request_body_unsupported" FixInput None "The request's body was read before and can't be sent.";
     Redirected "redirected" FixInput None "The price came from another URL than the one asked; no payment is sent there. Call that URL itself.";
     Aborted "aborted" Stop None "The caller gave up before anything was sent.";
     AnswerNotStored "answer_not_stored" LookupReceipt Proven "Delivered before; the answer was too large to keep, only its digest is.";

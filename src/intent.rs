@@ -148,7 +148,14 @@ fn known_id(intent_id: &str) -> Result<Json, Error> {
 fn derived(tag: &str, value: &Json, secret: Option<&[u8]>) -> Result<[u8; 32], Error> {
     match secret {
         None => digest::tagged(tag, value),
-        Some(secret) if (16..=64).contains(&secret.len()) => digest::keyed(secret, tag, value),
-        Some(_) => Err(Error::new(Code::SecretInvalid, "secret")),
+        Some(secret) => check_secret(secret).and_then(|()| digest::keyed(secret, tag, value)),
+    }
+}
+
+/// Whether a secret is 16 to 64 bytes long. Error: `secret_invalid`.
+pub fn check_secret(secret: &[u8]) -> Result<(), Error> {
+    match secret.len() {
+        16..=64 => Ok(()),
+        _ => Err(Error::new(Code::SecretInvalid, "secret")),
     }
 }

@@ -42,6 +42,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "tests/js/boundary.test.mjs",
         &["cyclic_input", "internal_error", "not_loaded"],
     ),
+    ("tests/js/payer-refusals.test.mjs", &["request_body_unsupported"]),
 ];
 
 fn root() -> &'static Path {

@@ -18,22 +18,28 @@ const MAX_PROBLEM = 1 << 20;
  * @returns {Promise<{ response?: Response, resolution?: object }>}
  */
 export async function run(host, start, request) {
-  const turn = { host, request, answer: undefined, failure: undefined };
+  // `failure` is the transport's own error, `cause` the host's error behind a typed one.
+  const turn = { host, request, answer: undefined, failure: undefined, cause: undefined, paid: false };
   const step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
   let { state, effects } = step("clientStart", { start });
   for (;;) {
     let event;
+    turn.intentId = state.intentId || undefined;
     for (const effect of effects) {
       if (effect.type === "alert") host.alert(effect.finding);
       else if (effect.type === "deliver" && start.mode === "fetch") {
         // The caller reads from here on; the machine goes on when the last byte has passed.
         const rest = (event) => finish(turn, step, state, event);
-        return { response: handOver(turn, rest), about: about(state) };
+        return { response: await handOver(turn, rest), about: about(state) };
       } else if (effect.type in ends) return ends[effect.type](turn, effect, state);
       else event = await carriers[effect.type](turn, effect);
     }
     ({ state, effects } = step("clientStep", { state, event }));
   }
+}
+
+function failed({ cause }, error) {
+  return new CounterfoilError(error.code, cause === undefined ? error : { ...error, cause });
 }
 
 /** After the body: the delivery is written down. */
@@ -43,7 +49,7 @@ async function finish(turn, step, state, event) {
     ({ state, effects } = step("clientStep", { state, event }));
     for (const effect of effects) {
       if (effect.type === "alert") turn.host.alert(effect.finding);
-      else if (effect.type === "fail") throw new CounterfoilError(effect.error.code, effect.error);
+      else if (effect.type === "fail") throw failed(turn, effect.error);
       else if (!(effect.type in carriers)) return;
       else event = await carriers[effect.type](turn, effect);
     }
@@ -70,8 +76,8 @@ const ends = {
     if (failure) throw failure;
     return { response: answer };
   },
-  fail: (_, { error }) => {
-    throw new CounterfoilError(error.code, error);
+  fail: (turn, { error }) => {
+    throw failed(turn, error);
   },
   replay: (_, { delivery }, state) => ({ response: stored(delivery), about: { ...about(state), outcome: "delivered" } }),
   done: (_, { resolution: { delivery, ...resolution } }) => ({
@@ -80,23 +86,34 @@ const ends = {
 };
 
 const carriers = {
-  async load({ host }, { keys }) {
+  async load({ host, paid, intentId }, { keys }) {
     const records = [];
-    for (const key of keys) {
-      const entry = await host.journal.read(key);
-      if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
+    try {
+      for (const key of keys) {
+        const entry = await host.journal.read(key);
+        if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
+      }
+    } catch (cause) {
+      const { code = "journal_unavailable", ...detail } = cause instanceof CounterfoilError ? cause : {};
+      throw new CounterfoilError(code, { ...detail, intentId, cause, ...(paid && { money: "possible" }) });
     }
     return { type: "loaded", records };
   },
 
-  async persist({ host }, { ops }) {
+  async persist(turn, { ops }) {
+    const { host } = turn;
     try {
       const result = await host.journal.commit(ops.map(({ key, expect, put }) => ({ key, expect, put: encoder.encode(put) })));
       if (!result.ok) return { type: "conflict" };
       const revs = [];
-      for (const { key } of ops) revs.push({ key, rev: (await host.journal.read(key)).rev });
+      for (const { key, put } of ops) {
+        const entry = await host.journal.read(key);
+        // Where another call has written since, its revision is not told as ours: our next write must meet a conflict.
+        if (entry && decoder.decode(entry.value) === put) revs.push({ key, rev: entry.rev });
+      }
       return { type: "persisted", revs };
     } catch (error) {
+      turn.cause = error;
       return { type: "persist_failed", code: error?.code };
     }
   },
@@ -112,6 +129,7 @@ const carriers = {
     // A payment never follows a redirect: what it buys is bound to this URL.
     if (payment) init.redirect = "manual";
     turn.answer = turn.failure = undefined;
+    turn.paid ||= payment !== undefined;
     try {
       turn.answer = await host.fetch(request.url, init);
     } catch (error) {
@@ -119,31 +137,47 @@ const carriers = {
       turn.failure = error;
       return { type: "answer", answer: { transport: transport(error, request.signal) } };
     }
-    return { type: "answer", answer: await heard(turn, payment), redirected: turn.answer.redirected };
+    const answer = await heard(turn, payment);
+    // Who gave up while a refusal was being read is told so, and not what the refusal said.
+    if (payment) request.signal?.throwIfAborted();
+    return { type: "answer", answer, redirected: turn.answer.redirected };
   },
 
-  async sign({ host, request }, { sign }) {
-    if (request?.signal?.aborted) return { type: "aborted" };
+  async sign(turn, { sign }) {
+    const { host, request } = turn;
     try {
-      return { type: "signed", signature: await host.sign(sign) };
-    } catch {
-      return { type: "sign_failed" };
+      const signature = await unlessAborted(request?.signal, () => host.sign(sign));
+      if (typeof signature === "string" && /^0x[0-9a-f]*$/i.test(signature)) return { type: "signed", signature };
+    } catch (error) {
+      turn.cause = error;
     }
+    // A signature that comes after the caller gave up is dropped: it was never written down and never sent.
+    return { type: request?.signal?.aborted ? "aborted" : "sign_failed" };
   },
 
   async read_chain({ host }, { read }) {
     return { type: "evidence", evidence: await host.readChain(read) };
   },
 
-  async ask({ host }, { approval }) {
-    return { type: "approved", yes: (await host.approve(approval)) === true };
+  async ask(turn, { approval }) {
+    const { host, request } = turn;
+    try {
+      return { type: "approved", yes: (await unlessAborted(request?.signal, () => host.approve(approval))) === true };
+    } catch (error) {
+      // Nothing is written down yet: whoever gives up here leaves nothing behind.
+      request?.signal?.throwIfAborted();
+      turn.cause = error;
+      return { type: "approved", yes: false };
+    }
   },
 
   async wait({ request }, { seconds }) {
-    await new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, seconds * 1000);
-      request?.signal?.addEventListener("abort", () => (clearTimeout(timer), reject(request.signal.reason)), { once: true });
-    });
+    let timer;
+    try {
+      await unlessAborted(request?.signal, () => new Promise((resolve) => (timer = setTimeout(resolve, seconds * 1000))));
+    } finally {
+      clearTimeout(timer);
+    }
     return { type: "waited" };
   },
 
@@ -154,6 +188,19 @@ const carriers = {
     return event;
   },
 };
+
+/** What `work` gives, or the signal's reason as soon as the caller gives up. */
+export async function unlessAborted(signal, work) {
+  signal?.throwIfAborted();
+  let stop;
+  const aborted = new Promise((_, reject) => (stop = () => reject(signal.reason)));
+  signal?.addEventListener("abort", stop);
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
 
 function transport(error, signal) {
   if (signal?.aborted) return "aborted";
@@ -199,23 +246,30 @@ function concat(chunks, length) {
 }
 
 /** The answer's chunks as they come; `end` is told what passed, once, before the last chunk's reader sees the end. */
-async function* passing({ answer, host }, end) {
+async function* passing(turn, end) {
+  const { answer, host, request } = turn;
   const chunks = [];
   let length = 0;
   let complete = false;
   const digest = host.digest();
+  turn.reader = answer.body?.getReader();
   try {
-    for await (const chunk of answer.body ?? []) {
-      digest.update(chunk);
-      length += chunk.length;
-      if (length <= host.maxStoredBody) chunks.push(chunk);
+    for (;;) {
+      const { done, value } = (await turn.reader?.read()) ?? { done: true };
+      if (done) break;
+      digest.update(value);
+      length += value.length;
+      if (length <= host.maxStoredBody) chunks.push(value);
       else chunks.length = 0;
-      yield chunk;
+      yield value;
     }
-    complete = whole(answer, length);
+    complete = request.method === "HEAD" || whole(answer, length);
   } catch (error) {
-    if (error?.name === "AbortError") throw error;
+    // Whoever gives up leaves the purchase open; so does an answer that breaks off, which is told apart.
+    if (request.signal?.aborted) throw error;
+    turn.cause = error;
   }
+  if (turn.cancelled) return;
   await end({
     type: "body",
     status: answer.status,
@@ -234,8 +288,8 @@ function whole(answer, length) {
 }
 
 /** The answer for the caller; its end waits until the delivery is written down. */
-function handOver(turn, rest) {
-  const { answer } = turn;
+async function handOver(turn, rest) {
+  const { answer, request } = turn;
   const chunks = passing(turn, rest);
   const body = new ReadableStream({
     async pull(controller) {
@@ -244,14 +298,16 @@ function handOver(turn, rest) {
       else controller.enqueue(value);
     },
     // Who stops reading leaves the purchase open: the next call has the answer sent again.
-    cancel: () => chunks.return(),
+    async cancel(reason) {
+      turn.cancelled = true;
+      await (turn.reader ?? answer.body)?.cancel(reason);
+      await chunks.return();
+    },
   }, { highWaterMark: 0 });
-  const bodiless = [101, 204, 205, 304].includes(answer.status);
-  if (bodiless) {
-    const told = (async () => { for await (const _ of chunks); })();
-    told.catch(() => {});
-  }
-  const response = new Response(bodiless ? null : body, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
+  const empty = isBodiless(answer.status) || request.method === "HEAD" || answer.body === null || answer.headers.get("content-length") === "0";
+  // Nobody would read along to this end.
+  if (empty) for await (const _ of chunks);
+  const response = new Response(empty ? null : body, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
   Object.defineProperty(response, "url", { value: answer.url });
   return response;
 }
@@ -262,8 +318,11 @@ function stored(delivery) {
   // The stored bytes are the decoded ones.
   for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
   headers.set("Idempotency-Replayed", "true");
-  const bodiless = [101, 204, 205, 304].includes(delivery.status);
-  return new Response(bodiless ? null : unbase64(delivery.body), { status: delivery.status, headers });
+  return new Response(isBodiless(delivery.status) ? null : unbase64(delivery.body), { status: delivery.status, headers });
+}
+
+function isBodiless(status) {
+  return [101, 204, 205, 304].includes(status);
 }
 
 function base64(bytes) {

@@ -1,7 +1,7 @@
 // createPayer and wrapFetch: the settings of a payer, requests as the machine needs them, and one live call per intent.
 
 import { call, fromHex, isBytes, sha256 } from "./boundary.mjs";
-import { digest, run } from "./driver.mjs";
+import { digest, run, unlessAborted } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { readEvidence } from "./rpc.mjs";
 
@@ -35,13 +35,24 @@ export function createPayer(options) {
     const { fingerprint, ...named } = identity;
     const start = { mode: "fetch", request: named, intent: intent ?? {} };
     // Two identical calls at once are one purchase: the second waits and gets a copy.
-    const key = intent?.id ?? `${fingerprint} ${intent?.scope ?? "default"} ${intent?.parent ?? ""}`;
-    const running = live.get(key);
-    if (running?.fingerprint === fingerprint) return copyOf(await running.result, described);
-    // The same id with another request: the machine says so, once the first call has written its record.
-    if (running) await running.result.catch(() => {});
+    const key = JSON.stringify(intent?.id === undefined ? [fingerprint, intent?.scope ?? "default", intent?.parent] : [intent.id]);
+    for (let running = live.get(key); running; running = live.get(key)) {
+      const same = running.fingerprint === fingerprint;
+      // The copy is made in the moment of the answer: a little later the first caller has begun to read.
+      const shared = running.result.then((response) => (same ? copyOf(response, described) : undefined));
+      try {
+        const copy = await unlessAborted(request.signal, () => shared);
+        if (copy) return copy;
+      } catch (error) {
+        request.signal?.throwIfAborted();
+        // Whoever gave up did so for itself alone: this call begins again. And the same id with another request is
+        // for the machine to refuse, once the first call has written its record.
+        if (same && !running.givenUp()) throw error;
+      }
+      open();
+    }
     const result = run(host, start, request).then(known);
-    live.set(key, { fingerprint, result });
+    live.set(key, { fingerprint, result, givenUp: () => request.signal?.aborted === true });
     try {
       return await result;
     } finally {
@@ -55,9 +66,16 @@ export function createPayer(options) {
     for (const intentId of await unsettled(host)) {
       const request = await requestFromJournal(host, intentId);
       const start = { mode: "resume", intentId, resendable: request !== undefined };
-      resolutions.push(known(await run(host, start, request)));
+      resolutions.push(await run(host, start, request).then(known, notSettled));
     }
     return resolutions;
+  }
+
+  /** One intent that can't be settled now keeps no other from being settled; a journal that fails ends them all. */
+  function notSettled(error) {
+    const { code, intentId, attemptId = "", money, next } = error;
+    if (intentId === undefined || code.startsWith("journal_")) throw error;
+    return { intentId, attemptId, outcome: code, money, next };
   }
 
   async function release(intentId, reason) {
@@ -67,11 +85,9 @@ export function createPayer(options) {
 
   async function exportBundle(root) {
     open();
-    const intents = [];
-    for await (const { key, value } of host.journal.scan("intent/")) {
-      const text = decoder.decode(value);
-      if (root === undefined || key === `intent/${root}` || JSON.parse(text).parent === root) intents.push(text);
-    }
+    const all = new Map();
+    for await (const { key, value } of host.journal.scan("intent/")) all.set(key.slice("intent/".length), decoder.decode(value));
+    const intents = root === undefined ? [...all.values()] : familyOf(root, all);
     // Records are placed as they stand in the journal: nothing is read and written again on the way.
     const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer });
     return `${head.slice(0, -1)},"intents":[${intents.join(",")}]}\n`;
@@ -97,9 +113,20 @@ export function wrapFetch(fetch, payer) {
 /** Under this name a request brings its own `fetch`. */
 const carrier = Symbol("fetch");
 
+/** The texts of an intent and of all that descend from it. */
+function familyOf(root, all) {
+  const family = new Set([root]);
+  // A set gives what is added on the way, too.
+  for (const parent of family) {
+    for (const [intentId, text] of all) if (JSON.parse(text).parent === parent) family.add(intentId);
+  }
+  return [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
+}
+
 /** One answer for several callers: each gets a body of its own. */
 function copyOf(response, described) {
   const copy = response.clone();
+  Object.defineProperty(copy, "url", { value: response.url });
   described.set(copy, described.get(response));
   return copy;
 }
@@ -109,11 +136,16 @@ function hostOf(options) {
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
   const { approve, ...caps } = policy;
-  const key = "privateKey" in signer ? privateKeyOf(signer.privateKey) : undefined;
-  const payer = key ? call("addressOfKey", {}, undefined, key) : signer.address;
+  if (approve !== undefined && typeof approve !== "function") throw new CounterfoilError("policy_invalid", { field: "policy.approve" });
+  // A wallet of ethers has a private key, too, as text behind a name of its own: what signs by itself is asked to sign.
+  const signs = typeof signer.signTypedData === "function";
+  if (!signs && !("privateKey" in signer)) throw new CounterfoilError("missing_field", { field: "signer" });
+  const key = signs ? undefined : privateKeyOf(signer.privateKey);
+  const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
+  if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
   const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(rpc) };
-  call("clientConfig", { config });
+  call("clientConfig", { config }, undefined, secret);
   return {
     config,
     secret,
@@ -130,7 +162,7 @@ function hostOf(options) {
     },
     sign: key
       ? ({ authorization, domain }) => call("signAuthorization", { authorization, domain }, undefined, key)
-      : ({ typedData }) => signer.signTypedData(forSigner(typedData)),
+      : ({ typedData }) => askSigner(signer, typedData),
     readChain: (read) => readEvidence(sources(rpc[read.network]), read),
     fetch: (url, { [carrier]: own, ...init }) => (own ?? globalThis.fetch)(url, init),
     forget: () => key?.fill(0),
@@ -146,20 +178,34 @@ function privateKeyOf(key) {
   return Uint8Array.from(key);
 }
 
-/** Signers differ in what they take; all of them take integers as bigint, and ethers wants no EIP712Domain among the types. */
-function forSigner({ domain, types, primaryType, message }) {
-  const integers = { value: BigInt(message.value), validAfter: BigInt(message.validAfter), validBefore: BigInt(message.validBefore) };
-  return { domain, types, primaryType, message: { ...message, ...integers } };
+function addressOf({ address }) {
+  if (address === undefined || address === null) throw new CounterfoilError("missing_field", { field: "signer.address" });
+  if (typeof address !== "string") throw new CounterfoilError("invalid_type", { field: "signer.address" });
+  return address;
+}
+
+/**
+ * Signers take one document, as those of viem do, or domain, types and message apart and without the domain's own type, as
+ * those of ethers. All of them take integers as bigint.
+ */
+function askSigner(signer, { domain, types, primaryType, message: { value, validAfter, validBefore, ...rest } }) {
+  const message = { ...rest, value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) };
+  const apart = signer.signTypedData.length > 1 || typeof signer.getAddress === "function";
+  if (!apart) return signer.signTypedData({ domain, types, primaryType, message });
+  const { EIP712Domain, ...own } = types;
+  return signer.signTypedData(domain, own, message);
 }
 
 /** A request that can be sent more than once: its body is in memory. */
 async function requestOf(input, init) {
   const { [carrier]: own, ...plain } = init;
+  // A body that comes as a stream is read to its end before anything is sent.
+  if (plain.body instanceof ReadableStream) plain.duplex ??= "half";
   let request;
   try {
     request = new Request(input, plain);
   } catch (cause) {
-    throw new CounterfoilError("url_invalid", { field: "input", cause });
+    throw unusable(input, cause);
   }
   const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
   const { credentials, cache, mode, redirect, referrer, referrerPolicy, integrity, keepalive } = request;
@@ -167,6 +213,16 @@ async function requestOf(input, init) {
   if (mode === "cors" || mode === "same-origin") rest.mode = mode;
   const signal = plain.signal ?? (input instanceof Request ? input.signal : undefined);
   return { url: request.url, method: request.method, headers: request.headers, body, signal, rest };
+}
+
+function unusable(input, cause) {
+  if (input instanceof Request) return new CounterfoilError(input.bodyUsed ? "request_body_unsupported" : "invalid_type", { field: input.bodyUsed ? "input" : "init", cause });
+  try {
+    new Request(input);
+  } catch {
+    return new CounterfoilError("url_invalid", { field: "input", cause });
+  }
+  return new CounterfoilError("invalid_type", { field: "init", cause });
 }
 
 /** Intents that are not settled, oldest first. */

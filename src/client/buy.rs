@@ -308,7 +308,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
         Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
     }
-    if context.now >= attempt.valid_before() {
+    if context.now >= attempt.planned_at.saturating_add(length(attempt)) {
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
     let signature = normalised(signature)?;
@@ -322,6 +322,14 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     attempt.state = attempt::State::Sent;
     state.read = false;
     Ok(persist(state, None, Then::Send, context))
+}
+
+/// How long the window was when it was planned. The bounds themselves may stand in the seller's time.
+fn length(attempt: &Attempt) -> Seconds {
+    let after = attempt.authorization.valid_after.to_u64().unwrap_or(0);
+    attempt
+        .valid_before()
+        .saturating_sub(after.saturating_add(BACKDATED))
 }
 
 fn normalised(signature: &str) -> Result<String, Error> {

@@ -4,6 +4,7 @@ use super::Input;
 use crate::client::record::{self, Intent};
 use crate::client::{self, Config, Context, Event, Start, State, Step};
 use crate::error::Error;
+use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
 use crate::{base64, digest, hex};
@@ -15,12 +16,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .bytes("bytes")
             .and_then(|bytes| Ok(opened_json(&journal::open(bytes)?))),
         "journalAppend" => journal_append(input),
-        "clientConfig" => input.json.read("config", Config::from_json).map(|config| {
-            Json::object([
-                ("payer", config.payer.to_json()),
-                ("maxWindow", Json::number(config.policy.max_window())),
-            ])
-        }),
+        "clientConfig" => client_config(input),
         "clientStart" => client_start(input),
         "clientStep" => client_step(input),
         "intentIsSettled" => input.json.read("record", |text| {
@@ -88,6 +84,18 @@ fn step_json(step: &Step) -> Result<Json, Error> {
             "effects",
             Json::Array(step.effects.iter().map(client::Effect::to_json).collect()),
         ),
+    ]))
+}
+
+/// Settings are checked before the first call needs them.
+fn client_config(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    if let Some(secret) = &input.secret {
+        intent::check_secret(secret)?;
+    }
+    Ok(Json::object([
+        ("payer", config.payer.to_json()),
+        ("maxWindow", Json::number(config.policy.max_window())),
     ]))
 }
 
