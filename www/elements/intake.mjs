@@ -140,14 +140,19 @@ class Intake extends HTMLElement {
     slot.querySelector(".held").replaceChildren(...held.map((file) => element("p", {},
       element("span", { class: "file" }, value(visible(file.name), "the file's name", 60)),
       ` ${file.bytes.byteLength.toLocaleString("en")} bytes`,
-      name === "response" ? element("span", { class: "digest" }, "SHA-256 ", element("span", { class: "value" }, sha256(file.bytes))) : undefined)),
-    ...(held.length ? [element("button", {
-      type: "button", class: "quiet",
+      name === "response" ? element("span", { class: "digest" }, "SHA-256 ", element("span", { class: "value" }, sha256(file.bytes))) : undefined)));
+    slot.querySelector(".remove")?.remove();
+    if (held.length) slot.querySelector(".open").append(this.#remover(name));
+  }
+
+  #remover(name) {
+    return element("button", {
+      type: "button", class: "quiet remove",
       onclick: () => {
         this.#put({ [name]: name === "evidence" ? [] : undefined });
         this.querySelector(`#open-${name}`).focus();
       },
-    }, "Remove", element("span", { class: "unseen" }, ` the ${SLOTS[name]}`))] : []));
+    }, "Remove", element("span", { class: "unseen" }, ` the ${SLOTS[name]}`));
   }
 }
 

@@ -8,7 +8,7 @@ const WORDS = {
   failed: ["Failed", "At least one check failed. Do not rely on this document."],
   incomplete: ["Incomplete", "Nothing failed, but required checks could not be made."],
   none: ["No verdict yet", "Add a receipt to check it."],
-  refused: ["No verdict", "The document can't be read."],
+  refused: ["No verdict", "What was handed in can't be read."],
 };
 
 class Verdict extends HTMLElement {

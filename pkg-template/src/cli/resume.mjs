@@ -20,6 +20,13 @@ const SETTLED = 0;
 const FOR_A_PERSON = 1;
 const UNDECIDED = 2;
 const DECIDED = new Set(["paid", "dead", "cancelled"]);
+/** Ends that an attempt's record states only after a proof. */
+const PROVEN = {
+  paid: { outcome: "paid", money: "proven", next: "lookup_receipt" },
+  wrong_terms: { outcome: "paid_wrong_terms", money: "proven", next: "ask_human" },
+  dead: { outcome: "dead", money: "none", next: "safe_to_resign" },
+  cancelled: { outcome: "cancelled", money: "none", next: "safe_to_resign" },
+};
 const KEY = /^(?:0x)?[0-9a-f]{64}$/i;
 
 /** Reports on the journal at `path`. Gives the exit status. */
@@ -52,32 +59,43 @@ async function listing(file, rpcs) {
 
 /** One open intent: what the chain says about each of its nonces, and of these what counts. */
 async function one(record, rpcs) {
-  const { intentId, id, request, createdAt, attempts } = record;
-  const about = { intentId, ...(id && { id }), method: request.method, url: request.url, createdAt };
-  const slots = Object.values(grouped(signed(attempts)));
+  const { intentId, id, status, request, createdAt, attempts } = record;
+  const about = { intentId, ...(id && { id }), status, method: request.method, url: request.url, createdAt };
+  const slots = [...grouped(attempts.filter(({ signature }) => signature !== undefined)).values()];
   if (!slots.length) return { ...about, outcome: "unsigned", money: "none", next: "requote", decided: true, reasons: [] };
   const verdicts = await Promise.all(slots.map((slot) => judge(slot, rpcs)));
   // A burnt or dead nonce is over; whatever isn't is what counts.
   return { ...about, ...(verdicts.find(({ outcome }) => outcome !== "dead" && outcome !== "cancelled") ?? verdicts.at(-1)) };
 }
 
-const signed = (attempts) => attempts.filter(({ signature }) => signature !== undefined);
-const nonceOf = ({ authorization }) => authorization.nonce;
-
+/** Attempts by nonce: those of one compete for it, and at most one of them can ever be paid. */
 function grouped(attempts) {
-  const slots = {};
-  for (const attempt of attempts) (slots[nonceOf(attempt)] ??= []).push(attempt);
+  const slots = new Map();
+  for (const attempt of attempts) {
+    const { nonce } = attempt.authorization;
+    slots.set(nonce, [...(slots.get(nonce) ?? []), attempt]);
+  }
   return slots;
 }
 
 async function judge(slot, rpcs) {
   const { attemptId, authorization, domain } = slot.at(-1);
   const [network, asset] = [`eip155:${domain.chainId}`, domain.verifyingContract];
+  const { from: payer, to: payTo, value: amount, nonce } = authorization;
+  const about = { attemptId, payer, payTo, amount, network, asset };
   const sources = forNetwork(rpcs, network);
-  const evidence = sources.length ? await readEvidence(sources, { network, asset, payer: authorization.from, nonce: authorization.nonce }) : [];
+  if (!sources.length) return { ...about, ...byRecord(slot) };
+  const evidence = await readEvidence(sources, { network, asset, payer, nonce });
   const { verdict, ...rest } = resolve(slot.map((attempt) => attempt.authorization), { network, asset }, evidence);
-  const { from: payer, to: payTo, value: amount } = authorization;
-  return { attemptId, payer, payTo, amount, network, asset, outcome: verdict, decided: DECIDED.has(verdict), ...rest, ...(!sources.length && { reasons: ["not_read"] }) };
+  return { ...about, outcome: verdict, decided: DECIDED.has(verdict), ...rest };
+}
+
+/** Without a node: what the payer's own earlier reads have proven, and else that one has to read. */
+function byRecord(slot) {
+  const proven = slot.find(({ state }) => Object.hasOwn(PROVEN, state));
+  if (!proven) return { outcome: "unknown", decided: false, money: "possible", next: "read_chain", reasons: ["not_read"] };
+  const { transaction } = proven;
+  return { ...PROVEN[proven.state], decided: true, ...(transaction && { transaction }), reasons: ["by_record"] };
 }
 
 async function settling(file, rpcs, keyFile) {
