@@ -211,7 +211,7 @@ pub fn open(bytes: &[u8]) -> Result<Opened, Error> {
             }
             Err(error) if error.code == Code::UnsupportedVersion => return Err(error),
             // Zero bytes are blocks that the file system had allotted and not yet written.
-            Err(_) if after.is_empty() && (end.is_none() || line.contains(&0)) => {
+            Err(_) if after.is_empty() && (line.contains(&0) || end.is_none() && is_part(line, &head)) => {
                 torn = rest.len() as u64;
             }
             Err(_) => return Err(Error::new(Code::JournalCorrupt, format!("byte {}", head.length))),
@@ -228,6 +228,12 @@ pub fn open(bytes: &[u8]) -> Result<Opened, Error> {
         torn,
         needs_newline,
     })
+}
+
+/// Whether a write that broke off can have left this: a whole line with another byte in the place of its line feed was
+/// acknowledged once, and is damaged.
+fn is_part(line: &[u8], head: &Head) -> bool {
+    !matches!(line.split_last(), Some((_, whole)) if read_line(whole, head).is_ok())
 }
 
 fn read_line(line: &[u8], head: &Head) -> Result<(Vec<Op>, [u8; 32]), Error> {

@@ -1,12 +1,14 @@
 //! A token, a seller, a clock, journals and workers, all driven by one seed.
 
+// Two test programs share this world, and each uses a part of it.
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State};
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, digest, hex, journal, signing};
 
-const KEY: [u8; 32] = [0x41; 32];
 const TOKEN: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 const SELLERS: [&str; 2] = [
     "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
@@ -48,45 +50,66 @@ impl Default for Chaos {
     }
 }
 
-struct Landed {
-    at: u64,
-    to: String,
-    value: String,
-    transaction: String,
+/// Who buys, and what.
+pub struct Buyer {
+    pub key: [u8; 32],
+    pub secret: [u8; 32],
+    pub url: String,
+    pub intent: String,
 }
 
-struct Cheque {
-    lands_at: Option<u64>,
-    authorization: Json,
+impl Default for Buyer {
+    fn default() -> Self {
+        Buyer {
+            key: [0x41; 32],
+            secret: [7; 32],
+            url: "https://api.example/x".to_owned(),
+            intent: "order-0000000000000001".to_owned(),
+        }
+    }
+}
+
+pub struct Landed {
+    pub at: u64,
+    pub to: String,
+    pub value: String,
+    pub transaction: String,
+}
+
+pub struct Cheque {
+    pub lands_at: Option<u64>,
+    pub authorization: Json,
 }
 
 #[derive(Default)]
-struct Journal {
-    file: Vec<u8>,
-    rows: BTreeMap<String, (u64, String)>,
-    head: Option<journal::Head>,
+pub struct Journal {
+    pub file: Vec<u8>,
+    pub rows: BTreeMap<String, (u64, String)>,
+    pub head: Option<journal::Head>,
 }
 
-struct Signed {
-    worker: usize,
-    epoch: u64,
-    digest: String,
-    valid_before: u64,
+pub struct Signed {
+    pub worker: usize,
+    pub epoch: u64,
+    pub digest: String,
+    pub valid_before: u64,
 }
 
 pub struct World {
     random: u64,
     chaos: Chaos,
-    now: u64,
-    landed: BTreeMap<String, Landed>,
-    transfers: u64,
-    cheques: Vec<Cheque>,
-    answers: BTreeMap<String, Vec<u8>>,
-    journals: Vec<Journal>,
+    pub buyer: Buyer,
+    pub sellers: [String; 2],
+    pub now: u64,
+    pub landed: BTreeMap<String, Landed>,
+    pub transfers: u64,
+    pub cheques: Vec<Cheque>,
+    pub answers: BTreeMap<String, Vec<u8>>,
+    pub journals: Vec<Journal>,
     epochs: Vec<u64>,
-    signed: Vec<Signed>,
+    pub signed: Vec<Signed>,
     price: (usize, u64),
-    keeps_answers: bool,
+    pub keeps_answers: bool,
     story: Vec<String>,
 }
 
@@ -110,6 +133,8 @@ impl World {
             journals: (0..chaos.workers).map(|_| Journal::default()).collect(),
             epochs: vec![0; chaos.workers],
             chaos,
+            buyer: Buyer::default(),
+            sellers: SELLERS.map(str::to_owned),
             now: 1_790_000_000,
             landed: BTreeMap::new(),
             transfers: 0,
@@ -145,7 +170,7 @@ impl World {
             .push(format!("{} {}", self.now - 1_790_000_000, line.into()));
     }
 
-    fn pass(&mut self, seconds: u64) {
+    pub fn pass(&mut self, seconds: u64) {
         self.now += seconds;
         let now = self.now;
         let due: Vec<Json> = self
@@ -304,7 +329,7 @@ impl World {
         } else {
             "[]"
         };
-        let payer = signing::address_of_key(&KEY).unwrap();
+        let payer = signing::address_of_key(&self.buyer.key).unwrap();
         let config = format!(
             r#"{{"payer":"{payer}","policy":{{"perCall":"50000","maxWindow":60,"attempts":4}},"readable":{readable}}}"#
         );
@@ -315,14 +340,16 @@ impl World {
         let start = match intent {
             Some(id) => format!(r#"{{"mode":"{mode}","intentId":"{id}"}}"#),
             None => format!(
-                r#"{{"mode":"{mode}","request":{{"method":"GET","url":"https://api.example/x","bodySha256":"{}"}},"intent":{{"id":"order-0000000000000001"}}}}"#,
-                hex::encode(digest::sha256(b""))
+                r#"{{"mode":"{mode}","request":{{"method":"GET","url":"{}","bodySha256":"{}"}},"intent":{{"id":"{}"}}}}"#,
+                self.buyer.url,
+                hex::encode(digest::sha256(b"")),
+                self.buyer.intent
             ),
         };
         self.tell(format!("worker {worker}: {mode}"));
         let start = Start::from_json(&json::parse(&start).unwrap()).map_err(|e| e.to_string())?;
         let config = self.config();
-        let secret = [7; 32];
+        let secret = self.buyer.secret;
         let context = |now| Context {
             config: &config,
             secret: Some(&secret),
@@ -393,9 +420,14 @@ impl World {
     }
 
     /// A restarted process reads the file, whatever the rows in memory said.
-    fn reopen(&mut self, worker: usize) -> Result<(), String> {
+    pub fn reopen(&mut self, worker: usize) -> Result<(), String> {
         let journal = &mut self.journals[worker];
         let opened = journal::open(&journal.file).map_err(|e| e.to_string())?;
+        // As the file store does: a torn tail is cut off, a missing line feed is added.
+        journal.file.truncate(opened.head.length as usize);
+        if opened.needs_newline {
+            journal.file.push(b'\n');
+        }
         journal.rows = opened
             .entries
             .into_iter()
@@ -505,8 +537,8 @@ impl World {
             digest: digest.clone(),
             valid_before,
         });
-        let bytes =
-            signing::sign_digest(&hex::decode_array(&digest).unwrap(), &KEY).map_err(|e| e.to_string())?;
+        let bytes = signing::sign_digest(&hex::decode_array(&digest).unwrap(), &self.buyer.key)
+            .map_err(|e| e.to_string())?;
         Ok(Event::Signed(hex::encode(bytes)))
     }
 
@@ -527,7 +559,7 @@ impl World {
         let (seller, amount) = self.price;
         let price = format!(
             r#"{{"x402Version":2,"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}]}}"#,
-            SELLERS[seller]
+            self.sellers[seller]
         );
         base64::encode(price.as_bytes())
     }
@@ -644,7 +676,7 @@ impl World {
             .unwrap();
         };
         let pad = |address: &str| format!("0x{:0>64}", address.trim_start_matches("0x").to_ascii_lowercase());
-        let payer = signing::address_of_key(&KEY).unwrap().to_string();
+        let payer = signing::address_of_key(&self.buyer.key).unwrap().to_string();
         let at = format!("{:#x}", landed.at - 1_780_000_000);
         let block_hash = hex::encode(digest::sha256(at.as_bytes()));
         let transaction = &landed.transaction;
