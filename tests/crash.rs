@@ -111,10 +111,7 @@ fn after_a_cut_the_purchase_goes_on_and_is_paid_once() {
     };
     let mut played = std::collections::BTreeMap::<String, u64>::new();
     for recorded in &RECORDED {
-        let inside = recorded
-            .ends()
-            .into_iter()
-            .flat_map(|end| [end, end + 7, end - 1]);
+        let inside = recorded.ends().into_iter().flat_map(|end| [end, end + 7]);
         for length in inside
             .chain([0, 7])
             .filter(|length| *length <= recorded.bytes.len())
@@ -123,13 +120,7 @@ fn after_a_cut_the_purchase_goes_on_and_is_paid_once() {
             for fate in Recorded::fates(bytes) {
                 // At once, within the window, after it, and after the seller has forgotten.
                 for later in [0, 15, 400, 90_000] {
-                    for (seed, rpc, faults) in [
-                        (1, true, 0),
-                        (2, true, 0),
-                        (3, true, 40),
-                        (4, false, 0),
-                        (5, false, 40),
-                    ] {
+                    for (seed, rpc, faults) in [(1, true, 0), (2, true, 40), (3, false, 20)] {
                         for keeps_answers in [true, false] {
                             let about = format!(
                                 "{} cut at {length}, {fate:?}, {later} s later, seed {seed}, {keeps_answers}",
