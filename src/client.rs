@@ -376,12 +376,15 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
 
 /// Nothing was written. Before the first send nothing was sent either; after it the money is as unknown as before.
 fn on_persist_failed(state: &State, code: Code) -> Effect {
-    let sent = state.intent.as_ref().is_some_and(|intent| {
-        intent
-            .attempts
-            .iter()
-            .any(|attempt| attempt.sends.len() > 1 || !attempt.observations.is_empty())
-    });
+    let sends = state
+        .intent
+        .iter()
+        .flat_map(|intent| &intent.attempts)
+        .map(|attempt| attempt.sends.len())
+        .sum::<usize>();
+    // The send that this write was for did not happen.
+    let planned = usize::from(state.then == Some(Then::Send));
+    let sent = sends > planned;
     let failure = Failure::from(code);
     let money = if sent {
         crate::error::Money::Possible

@@ -1,6 +1,6 @@
 // createPayer and wrapFetch: the settings of a payer, requests as the machine needs them, and one live call per intent.
 
-import { call, fromHex, isBytes, sha256 } from "./boundary.mjs";
+import { call, fromHex, isBytes, object, sha256 } from "./boundary.mjs";
 import { digest, run, unlessAborted } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { readEvidence } from "./rpc.mjs";
@@ -135,7 +135,7 @@ function hostOf(options) {
   const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20 } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
-  const { approve, ...caps } = policy;
+  const { approve, ...caps } = object(policy, "policy");
   if (approve !== undefined && typeof approve !== "function") throw new CounterfoilError("policy_invalid", { field: "policy.approve" });
   // A wallet of ethers has a private key, too, as text behind a name of its own: what signs by itself is asked to sign.
   const signs = typeof signer.signTypedData === "function";
@@ -144,7 +144,7 @@ function hostOf(options) {
   const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
-  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(rpc) };
+  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")) };
   call("clientConfig", { config }, undefined, secret);
   return {
     config,

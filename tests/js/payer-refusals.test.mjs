@@ -248,5 +248,7 @@ test("settings that are wrong are refused at once", () => {
   wrong({ policy: { perCall: 1 } }, "amount_must_be_string");
   wrong({ policy: { percall: "1" } }, "policy_invalid");
   wrong({ policy: { approve: true } }, "policy_invalid", "policy.approve");
+  wrong({ rpc: null }, "invalid_type", "rpc");
+  wrong({ policy: null }, "invalid_type", "policy");
   wrong({ rpc: { base: "http://127.0.0.1" } }, "network_invalid");
 });

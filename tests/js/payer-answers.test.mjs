@@ -1,0 +1,296 @@
+// Calls that share an answer, callers that give up, answers of every shape, and a journal that others write into.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPayer, wrapFetch } from "counterfoil";
+import { counted, openJournal, priced, shop, sold, thrown } from "./payer-stage.mjs";
+
+const ID = "purchase-0000000000000001";
+const intent = { id: ID };
+
+function buyer({ signer = counted(), journal = openJournal(), policy = { perCall: "20000" }, ...rest } = {}) {
+  return { signer, journal, payer: createPayer({ signer, journal, policy, ...rest }) };
+}
+
+/** A promise that is kept from outside. */
+function gate() {
+  let open;
+  const opened = new Promise((done) => (open = done));
+  return { open, opened };
+}
+
+test("whoever gives up on a shared call gives up alone", async (t) => {
+  for (const wanted of [{}, { intent }]) {
+    const { open, opened } = gate();
+    const seller = await shop(t, async (_, res, payment) => {
+      if (!payment) return priced(res);
+      await opened;
+      sold(res, payment);
+    });
+    const { payer, signer } = buyer();
+    const first = new AbortController();
+    const third = new AbortController();
+    const gaveUp = thrown(payer.fetch(seller.url, { ...wanted, signal: first.signal }));
+    const goesOn = payer.fetch(seller.url, wanted);
+    const gaveUpToo = thrown(payer.fetch(seller.url, { ...wanted, signal: third.signal }));
+    while (seller.paid.length === 0) await new Promise((done) => setTimeout(done, 5));
+    third.abort();
+    assert.equal((await gaveUpToo).name, "AbortError");
+    first.abort();
+    assert.equal((await gaveUp).name, "AbortError");
+    open();
+    assert.equal(await (await goesOn).text(), "the report");
+    assert.equal(signer.calls, 1, "one purchase");
+    assert.equal(new Set(seller.paid.map(({ headers }) => headers["payment-signature"])).size, 1);
+  }
+});
+
+test("one shared answer: each caller reads it whole, whoever else reads or stops reading", async (t) => {
+  const seller = await shop(t, (_, res, payment) => (payment ? sold(res, payment, { body: "x".repeat(300_000) }) : priced(res)));
+  const { payer, signer, journal } = buyer();
+  const calls = Array.from({ length: 5 }, (_, i) =>
+    payer.fetch(seller.url, { intent }).then(async (answer) => {
+      assert.equal(answer.url, seller.url);
+      assert.equal(payer.describe(answer).intentId, (await journal.intents())[0].intentId);
+      if (i === 1) return answer.body.cancel();
+      return (await answer.text()).length;
+    }));
+  assert.deepEqual(await Promise.all(calls), [300_000, undefined, 300_000, 300_000, 300_000]);
+  assert.deepEqual([signer.calls, seller.asked.length, seller.paid.length], [1, 1, 1]);
+  assert.equal((await journal.intents())[0].status, "delivered");
+});
+
+test("the same id for another request at the same time: one is bought, the others are conflicts", async (t) => {
+  const seller = await shop(t);
+  const { payer, signer } = buyer();
+  const ends = await Promise.allSettled(["a", "b", "b", "c"].map((path) => payer.fetch(`${seller.url}/${path}`, { intent })));
+  assert.deepEqual(ends.map(({ status, reason }) => reason?.code ?? status), ["fulfilled", "intent_conflict", "intent_conflict", "intent_conflict"]);
+  assert.deepEqual([signer.calls, seller.asked.length, seller.paid.length], [1, 1, 1]);
+});
+
+test("an id is never taken for the identity of an unnamed call", async (t) => {
+  const seller = await shop(t);
+  const { payer, signer } = buyer();
+  await Promise.all([payer.fetch(seller.url), payer.fetch(seller.url, { intent }), payer.fetch(seller.url, { intent: { scope: "other" } })]);
+  assert.equal(signer.calls, 3);
+});
+
+test("what others write into the wallet meanwhile is not overwritten", async (t) => {
+  const seller = await shop(t);
+  const inner = openJournal();
+  const other = { id: "0xother#0", network: "eip155:84532", asset: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", amount: "7", at: 1, state: "reserved" };
+  let written = false;
+  // Between a commit and whatever its writer reads next, somebody else adds to the same record.
+  const journal = {
+    ...inner,
+    async commit(ops) {
+      const result = await inner.commit(ops);
+      const wallet = ops.find(({ key }) => key.startsWith("wallet/"));
+      if (wallet && result.ok && !written) {
+        written = true;
+        const now = await inner.read(wallet.key);
+        const record = JSON.parse(new TextDecoder().decode(now.value));
+        record.entries.push(other);
+        const put = new TextEncoder().encode(JSON.stringify(record));
+        assert.ok((await inner.commit([{ key: wallet.key, expect: now.rev, put }])).ok);
+      }
+      return result;
+    },
+  };
+  const { payer } = buyer({ journal });
+  assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+  const held = await inner.held();
+  assert.ok(written && held.some(({ id }) => id === other.id), "the other's reservation is still there");
+  assert.equal(held.find(({ id }) => id !== other.id).state, "settled");
+});
+
+test("answers without a body are delivered without anybody reading them", async (t) => {
+  const answers = {
+    HEAD: (res, payment) => sold(res, payment, { body: undefined, headers: { "content-length": "1000" } }),
+    DELETE: (res, payment) => sold(res, payment, { body: undefined, status: 204 }),
+    PUT: (res, payment) => sold(res, payment, { body: "", headers: { "content-length": "0" } }),
+  };
+  for (const [method, answer] of Object.entries(answers)) {
+    const seller = await shop(t, (_, res, payment) => (payment ? answer(res, payment) : priced(res)));
+    const { payer, journal } = buyer();
+    assert.ok((await payer.fetch(seller.url, { method, intent })).ok, method);
+    assert.equal((await journal.intents())[0].status, "delivered", method);
+    const again = await payer.fetch(seller.url, { method, intent });
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+    assert.equal(await again.text(), "");
+    assert.equal(seller.paid.length, 1);
+  }
+});
+
+test("whoever stops reading a stalled answer is let go, and so is the connection", { timeout: 10_000 }, async (t) => {
+  const { open: gone, opened: closed } = gate();
+  const seller = await shop(t, (_, res, payment) => {
+    if (!payment) return priced(res);
+    if (seller.paid.length > 1) return sold(res, payment);
+    res.writeHead(200);
+    res.write("the first half");
+    res.on("close", gone);
+  });
+  const { payer, journal, signer } = buyer();
+  const reader = (await payer.fetch(seller.url, { intent })).body.getReader();
+  assert.equal(new TextDecoder().decode((await reader.read()).value), "the first half");
+  const pending = reader.read();
+  await reader.cancel();
+  await closed;
+  assert.deepEqual(await pending, { done: true, value: undefined });
+  assert.equal((await journal.intents())[0].status, "open");
+  assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+  assert.equal(signer.calls, 1);
+});
+
+test("giving up while the answer comes leaves the purchase open, whatever the reason", async (t) => {
+  for (const reason of [undefined, new Error("changed my mind"), new DOMException("too late", "TimeoutError")]) {
+    const seller = await shop(t, (_, res, payment) => {
+      if (!payment) return priced(res);
+      if (seller.paid.length > 1) return sold(res, payment);
+      res.writeHead(200);
+      res.write("the first half");
+    });
+    const { payer, journal, signer } = buyer();
+    const stop = new AbortController();
+    const answer = await payer.fetch(seller.url, { intent, signal: stop.signal });
+    const read = thrown(answer.text());
+    stop.abort(reason);
+    assert.equal(await read, stop.signal.reason);
+    assert.equal((await journal.intents())[0].status, "open");
+    assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+    assert.equal(signer.calls, 1);
+  }
+});
+
+test("giving up in a wait, in an approval or at a slow signer takes effect at once", { timeout: 10_000 }, async (t) => {
+  const busy = await shop(t, (_, res, payment) => (payment ? res.writeHead(503, { "retry-after": "9" }).end() : priced(res)));
+  const never = () => new Promise(() => {});
+  const waiting = buyer();
+  const asking = buyer({ policy: { approve: never } });
+  const signing = buyer({ signer: counted({ sign: never }) });
+  for (const [{ payer, journal }, held, expected] of [[waiting, 1, "AbortError"], [asking, 0, "AbortError"], [signing, 0, "aborted"]]) {
+    const error = await thrown(payer.fetch(busy.url, { intent, signal: AbortSignal.timeout(300) }).catch((cause) => {
+      throw cause.name === "TimeoutError" ? new DOMException("", "AbortError") : cause;
+    }));
+    assert.equal(error.code === "aborted" ? error.code : error.name, expected);
+    assert.equal((await journal.held()).length, held);
+  }
+  const already = AbortSignal.abort();
+  const { payer, signer } = buyer();
+  const before = busy.asked.length;
+  assert.equal((await thrown(payer.fetch(busy.url, { signal: already }))).name, "AbortError");
+  assert.deepEqual([busy.asked.length, signer.calls], [before, 0]);
+});
+
+test("requests in every form: URL, Request, text, bytes, a stream; the body goes with both sends", async (t) => {
+  const seller = await shop(t);
+  const { payer } = buyer();
+  const stream = () => new Response("what is wanted").body;
+  const bytes = new TextEncoder().encode("what is wanted");
+  const headers = { "content-type": "text/plain", "x-mine": "1" };
+  for (const body of ["what is wanted", bytes, new Blob([bytes]), stream()]) {
+    await (await payer.fetch(new URL(seller.url), { method: "POST", body, headers })).text();
+  }
+  const request = new Request(seller.url, { method: "POST", body: stream(), headers, duplex: "half" });
+  await (await payer.fetch(request, { intent })).text();
+  // The same bytes under the same id are the same request, in whatever form they come.
+  const again = await payer.fetch(seller.url, { method: "post", body: bytes, intent });
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
+  assert.equal(seller.paid.length, 5);
+  for (const { body, method, headers } of [...seller.asked, ...seller.paid]) {
+    assert.deepEqual([method, String(body), headers["content-type"], headers["x-mine"]], ["POST", "what is wanted", "text/plain", "1"]);
+  }
+});
+
+test("after a restart a request with a body is settled, not sent again without it; the same call ends it", async (t) => {
+  let lost = true;
+  const seller = await shop(t, (req, res, payment) => (!payment ? priced(res) : lost ? req.socket.destroy() : sold(res, payment)));
+  const journal = openJournal();
+  const signer = counted();
+  const post = { method: "POST", body: "what is wanted", intent };
+  const gaveUp = AbortSignal.timeout(500);
+  await thrown(buyer({ journal, signer }).payer.fetch(seller.url, { ...post, signal: gaveUp }));
+  const sent = seller.paid.length;
+  lost = false;
+  const { payer } = buyer({ journal, signer });
+  const [resolution] = await payer.resume();
+  assert.deepEqual([resolution.outcome, resolution.money, resolution.next], ["unknown", "possible", "wait"]);
+  assert.equal(seller.paid.length, sent, "nothing goes out without its body");
+  assert.equal(await (await payer.fetch(seller.url, post)).text(), "the report");
+  assert.equal(signer.calls, 1);
+  assert.equal(String(seller.paid.at(-1).body), "what is wanted");
+  // The seller's word for the payment is not the chain's: it stays listed until somebody reads the chain.
+  const ends = await payer.resume();
+  assert.deepEqual(ends.map(({ outcome }) => outcome), ["delivered"]);
+  assert.equal(seller.paid.length, sent + 1);
+});
+
+test("one purchase that can't be settled keeps no other from being settled", async (t) => {
+  const conflict = JSON.stringify({ code: "payment_identifier_conflict" });
+  let lost = true;
+  const seller = await shop(t, (req, res, payment) => {
+    if (!payment) return priced(res);
+    if (lost) return req.socket.destroy();
+    if (req.url.endsWith("/1")) return res.writeHead(409, { "content-type": "application/problem+json" }).end(conflict);
+    if (req.url.endsWith("/2")) return res.writeHead(200, { "content-length": "99" }).write("half", () => res.destroy());
+    sold(res, payment);
+  });
+  const { payer, signer } = buyer();
+  await Promise.all([1, 2, 3].map((n) => thrown(payer.fetch(`${seller.url}/${n}`, { signal: AbortSignal.timeout(500) }))));
+  lost = false;
+  const resolutions = await payer.resume();
+  assert.deepEqual(resolutions.map(({ outcome }) => outcome).sort(), ["body_truncated", "delivered", "payment_identifier_conflict"]);
+  const { response } = resolutions.find(({ outcome }) => outcome === "delivered");
+  assert.equal(await response.text(), "the report");
+  assert.equal(signer.calls, 3);
+});
+
+test("a journal that fails after the send says that money may have moved", async (t) => {
+  const seller = await shop(t);
+  const inner = openJournal();
+  let failing = false;
+  const journal = { ...inner, commit: (ops) => (failing ? Promise.reject(new Error("disk full")) : inner.commit(ops)) };
+  const signer = counted();
+  const paying = wrapFetch((...args) => {
+    failing = new Headers(args[1].headers).has("payment-signature");
+    return fetch(...args);
+  }, buyer({ journal, signer }).payer);
+  const told = async (promise) => {
+    const { code, money, cause } = await thrown(promise);
+    return [code, money, cause.message];
+  };
+  assert.deepEqual(await told(paying(seller.url, { intent })), ["journal_unavailable", "possible", "disk full"]);
+  // The next process finds a send without an end, and can't write either: what was sent stays sent.
+  const rpc = { "eip155:84532": async () => Promise.reject(new Error("down")) };
+  const next = buyer({ journal, signer, rpc, policy: { perCall: "20000" } });
+  assert.deepEqual(await told(next.payer.fetch(seller.url, { intent })), ["journal_unavailable", "possible", "disk full"]);
+  failing = false;
+  assert.equal(await (await buyer({ journal, signer }).payer.fetch(seller.url, { intent })).text(), "the report");
+  assert.equal(signer.calls, 1);
+});
+
+test("v of a signature may be 0 or 1; what is sent holds 27 or 28", async (t) => {
+  const seller = await shop(t);
+  const low = (signature) => signature.slice(0, -2) + (parseInt(signature.slice(-2), 16) - 27).toString(16).padStart(2, "0");
+  const signer = counted({ sign: low });
+  const { payer } = buyer({ signer });
+  for (let n = 0; n < 6; n++) await (await payer.fetch(`${seller.url}/${n}`)).text();
+  for (const { payload } of seller.payments) assert.match(payload.signature, /^0x[0-9a-f]{128}(1b|1c)$/);
+  assert.equal(signer.calls, 6);
+});
+
+test("signers of the ethers kind are told by what they are, also behind a wrapper", async (t) => {
+  const seller = await shop(t);
+  const inner = counted();
+  let args;
+  const wrapped = { address: inner.address, getAddress: async () => inner.address, signTypedData: (...given) => {
+    args = given;
+    const [domain, types, message] = given;
+    return inner.signTypedData({ domain, types, primaryType: "TransferWithAuthorization", message });
+  } };
+  await (await buyer({ signer: wrapped }).payer.fetch(seller.url)).text();
+  assert.equal(args.length, 3);
+  assert.deepEqual(Object.keys(args[1]), ["TransferWithAuthorization"]);
+  assert.equal(typeof args[2].value, "bigint");
+});
