@@ -183,6 +183,22 @@ test("giving up in a wait, in an approval or at a slow signer takes effect at on
   assert.deepEqual([busy.asked.length, signer.calls], [before, 0]);
 });
 
+test("giving up after the send ends the call: nothing is read, written or sent any more", async (t) => {
+  const seller = await shop(t, (_, res, payment) => payment || priced(res));
+  const stop = new AbortController();
+  let afterwards = 0;
+  const inner = openJournal();
+  const late = () => (afterwards += stop.signal.aborted ? 1 : 0);
+  const journal = { ...inner, commit: (ops) => (late(), inner.commit(ops)), read: (key) => (late(), inner.read(key)) };
+  const { payer, signer } = buyer({ journal });
+  const call = thrown(payer.fetch(seller.url, { intent, signal: stop.signal }));
+  while (seller.paid.length === 0) await new Promise((done) => setTimeout(done, 5));
+  stop.abort();
+  assert.equal(await call, stop.signal.reason);
+  assert.deepEqual([afterwards, seller.paid.length, signer.calls], [0, 1, 1]);
+  assert.deepEqual((await inner.held()).map(({ state }) => state), ["reserved"]);
+});
+
 test("requests in every form: URL, Request, text, bytes, a stream; the body goes with both sends", async (t) => {
   const seller = await shop(t);
   const { payer } = buyer();
