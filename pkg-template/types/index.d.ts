@@ -37,7 +37,6 @@ export interface Policy {
   maxWindow?: Seconds;
   /** Without `perCall` and without `approve` every purchase is refused. */
   perCall?: Amount;
-  perIntentTree?: Amount;
   perWallet?: { amount: Amount; window: number }[];
   attempts?: number;
   /** The pinned table of known tokens when absent. */

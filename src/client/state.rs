@@ -27,10 +27,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads `{payer, policy?, readable?, resends?, maxWait?}`. Errors: those of the fields with their path.
+    /// Reads `{payer, policy?, readable?, resends?, maxWait?}`. Errors: `policy_invalid` at `policy.perIntentTree`,
+    /// which is not held yet, then those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
         let policy = json.get("policy").unwrap_or(&empty);
+        // No sum over parents and children is kept here: a cap that would not be held must not look as if it were.
+        if policy.get("perIntentTree").is_some() {
+            return Err(Error::new(Code::PolicyInvalid, "policy.perIntentTree"));
+        }
         Ok(Config {
             payer: json.read("payer", Address::from_json)?,
             policy: Policy::from_json(policy).map_err(|error| error.within("policy"))?,
