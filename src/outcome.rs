@@ -147,11 +147,19 @@ impl Answer {
         json::parse(body).ok()
     }
 
+    /// The raw settlement header, by either name; the outer `None` when there is none.
+    fn settlement_header(&self) -> Option<Option<&str>> {
+        self.header(x402::PAYMENT_RESPONSE)
+            .or_else(|| self.header(x402::X_PAYMENT_RESPONSE))
+    }
+
+    /// The raw value of the settlement header, when there is one and no other that differs.
+    pub fn settlement_text(&self) -> Option<&str> {
+        self.settlement_header().flatten()
+    }
+
     fn settlement(&self) -> Settlement {
-        let found = self
-            .header(x402::PAYMENT_RESPONSE)
-            .or_else(|| self.header(x402::X_PAYMENT_RESPONSE));
-        match found {
+        match self.settlement_header() {
             None => Settlement::Absent,
             Some(value) => match value.map(settlement_response::parse) {
                 Some(Ok(response)) => Settlement::Read(response),
@@ -168,6 +176,12 @@ enum Settlement {
 }
 
 impl Classification {
+    /// Whether the answer's body is what was bought. A success that says "still working" or "not settled" is no delivery,
+    /// whatever its status: taken for one, the next identical call would pay again.
+    pub fn is_delivery(&self) -> bool {
+        matches!(self.outcome, Outcome::Settled | Outcome::Delivered) || self.code == DELIVERED_UNCONFIRMED
+    }
+
     /// `{outcome, money, next, code, retryAfter?, transaction?}`.
     pub fn to_json(&self) -> Json {
         Json::object([

@@ -469,6 +469,69 @@ fn payment_in_flight() {
     assert_fails(&host.on(&answer), "payment_in_flight", "possible");
 }
 
+/// A 2xx that says that the work or the payment is not done is no delivery: the purchase stays open.
+#[test]
+fn a_success_that_is_none() {
+    let settlement = |json: &str| {
+        format!(
+            r#""headers":{{"payment-response":"{}"}}"#,
+            base64::encode(json.as_bytes())
+        )
+    };
+    let unsettled =
+        r#"{"success":false,"transaction":"","network":"eip155:84532","errorReason":"socket hang up"}"#;
+    let pending =
+        r#"{"success":false,"transaction":"","network":"eip155:84532","errorReason":"settlement_pending"}"#;
+    let cases = [
+        (
+            format!(r#""status":200,{}"#, settlement(unsettled)),
+            "outcome_unknown",
+        ),
+        (
+            format!(r#""status":200,{}"#, settlement(pending)),
+            "outcome_unknown",
+        ),
+        (
+            r#""status":202,"body":"{\"code\":\"payment_pending\"}""#.to_owned(),
+            "payment_in_flight",
+        ),
+        (
+            r#""status":200,"body":"{\"error\":{\"code\":402}}""#.to_owned(),
+            "outcome_unknown",
+        ),
+    ];
+    for (answer, code) in cases {
+        let mut host = Host::plain();
+        host.send_payment();
+        let end = host.on(&format!(r#"{{"type":"answer","answer":{{{answer}}}}}"#));
+        assert_fails(&end, code, "possible");
+        let record = host
+            .rows
+            .iter()
+            .find(|(key, _)| key.starts_with("intent/"))
+            .unwrap();
+        assert!(record.1 .1.contains(r#""status":"open""#) && !record.1 .1.contains("delivery"));
+    }
+}
+
+/// Without a word about the settlement the answer is handed over, and the money stays unknown.
+#[test]
+fn an_answer_without_a_settlement() {
+    let mut host = Host::plain();
+    host.send_payment();
+    let effect = host.on(r#"{"type":"answer","answer":{"status":200}}"#);
+    assert_eq!(text(&effect, "type"), "deliver");
+    let body = hex::encode(counterfoil::digest::sha256(b"goods"));
+    let done = host.on(&format!(
+        r#"{{"type":"body","status":200,"headers":{{}},"sha256":"{body}","length":5,"complete":true}}"#
+    ));
+    let resolution = done.get("resolution").unwrap();
+    assert_eq!(
+        (text(resolution, "money"), text(resolution, "next")),
+        ("possible", "read_chain")
+    );
+}
+
 #[test]
 fn terms_changed() {
     for (amount, seller) in [

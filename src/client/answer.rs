@@ -19,18 +19,9 @@ pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>
         answer.transport.clone(),
         &seen,
     ));
-    let answered =
-        answer.transport.is_none() && answer.status.is_some_and(|status| (200..300).contains(&status));
-    if answered {
-        let header = |name: &str| {
-            answer
-                .headers
-                .iter()
-                .find(|(known, _)| known.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value.clone())
-        };
+    if seen.is_delivery() {
         if seen.outcome == Outcome::Settled {
-            attempt.settlement = header("payment-response").or_else(|| header("x-payment-response"));
+            attempt.settlement = answer.settlement_text().map(str::to_owned);
         }
         return Ok(persist(state, None, Then::Deliver, context));
     }

@@ -200,6 +200,27 @@ test("an answer that was not read to its end is not delivered, and is had again"
   assert.equal(other.signer.calls, 1);
 });
 
+test("a success that says the payment is not settled is no delivery", async (t) => {
+  const unsettled = Buffer.from(JSON.stringify({ success: false, transaction: "", network: NETWORK, errorReason: "socket hang up" })).toString("base64");
+  for (const [status, headers, body, code] of [
+    [200, { "payment-response": unsettled }, "wait", "outcome_unknown"],
+    [202, {}, '{"code":"payment_pending"}', "payment_in_flight"],
+  ]) {
+    const seller = await shop(t, (_, res, payment) => {
+      if (!payment) return priced(res);
+      if (seller.done) return sold(res, payment);
+      res.writeHead(status, headers).end(body);
+    });
+    const { payer, signer, journal } = buyer();
+    const error = await thrown(payer.fetch(seller.url));
+    assert.deepEqual([error.code, error.money], [code, "possible"]);
+    assert.equal((await journal.intents())[0].status, "open");
+    seller.done = true;
+    assert.equal(await (await payer.fetch(seller.url)).text(), "the report");
+    assert.equal(signer.calls, 1, "the next identical call is the same purchase");
+  }
+});
+
 test("of an answer above the limit only the digest is kept", async (t) => {
   const seller = await shop(t);
   const { payer } = buyer({ maxStoredBody: 4 });
