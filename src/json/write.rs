@@ -1,0 +1,145 @@
+//! The texts of a value: as it came, and canonical (RFC 8785).
+
+use super::Json;
+use crate::error::{Code, Error};
+
+impl Json {
+    /// Compact JSON text; member order and number literals as they are.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        self.write(
+            &mut out,
+            &mut |literal, out| {
+                out.push_str(literal);
+                Ok(())
+            },
+            false,
+        )
+        .map(|()| out)
+        .unwrap_or_default()
+    }
+
+    /// RFC 8785 text. Error: `number_out_of_range` (overflow, or a whole number whose digits its double changes).
+    pub fn to_canonical(&self) -> Result<String, Error> {
+        let mut out = String::new();
+        self.write(
+            &mut out,
+            &mut |literal, out| canonical_number(literal, true, out),
+            true,
+        )?;
+        Ok(out)
+    }
+
+    /// RFC 8785 text exactly as the RFC has it, integers beyond 2^53 rounded. Error: `number_out_of_range` on overflow.
+    pub fn to_plain_canonical(&self) -> Result<String, Error> {
+        let mut out = String::new();
+        self.write(
+            &mut out,
+            &mut |literal, out| canonical_number(literal, false, out),
+            true,
+        )?;
+        Ok(out)
+    }
+
+    fn write(
+        &self,
+        out: &mut String,
+        number: &mut dyn FnMut(&str, &mut String) -> Result<(), Error>,
+        sorted: bool,
+    ) -> Result<(), Error> {
+        match self {
+            Json::Null => out.push_str("null"),
+            Json::Bool(true) => out.push_str("true"),
+            Json::Bool(false) => out.push_str("false"),
+            Json::Number(literal) => number(literal, out)?,
+            Json::String(text) => write_string(text, out),
+            Json::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out, number, sorted)?;
+                }
+                out.push(']');
+            }
+            Json::Object(members) => {
+                let mut order: Vec<&(String, Json)> = members.iter().collect();
+                if sorted {
+                    order.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
+                }
+                out.push('{');
+                for (index, (name, value)) in order.into_iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_string(name, out);
+                    out.push(':');
+                    value.write(out, number, sorted)?;
+                }
+                out.push('}');
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{c}' => out.push_str("\\f"),
+            '\r' => out.push_str("\\r"),
+            control if control < ' ' => {
+                let code = u32::from(control);
+                out.push_str("\\u00");
+                out.push(if code < 16 { '0' } else { '1' });
+                out.extend(char::from_digit(code % 16, 16));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+fn canonical_number(literal: &str, strict: bool, out: &mut String) -> Result<(), Error> {
+    let range = || Error::new(Code::NumberOutOfRange, "");
+    let double: f64 = literal.parse().map_err(|_| range())?;
+    if !double.is_finite() {
+        return Err(range());
+    }
+    let mut buffer = ryu_js::Buffer::new();
+    let text = buffer.format(double);
+    if strict {
+        // A fraction is an approximation in any reader; a whole number is not, however it is spelt.
+        let written = significand(literal);
+        if written.1 >= 0 && written != significand(text) {
+            return Err(range());
+        }
+    }
+    out.push_str(text);
+    Ok(())
+}
+
+/// The digits of a number between its outer zeros, and the power of ten of the last one.
+fn significand(literal: &str) -> (String, i64) {
+    let (mantissa, exponent) = literal.split_once(['e', 'E']).unwrap_or((literal, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = [whole.trim_start_matches('-'), fraction].concat();
+    let digits = all.trim_end_matches('0');
+    if digits.is_empty() {
+        return (String::new(), 0);
+    }
+    // An exponent that no i64 holds belongs to zero or to an overflow, which ends before this matters.
+    let shift: i64 = exponent.parse().unwrap_or(i64::MIN / 2);
+    let dropped = (all.len() - digits.len()) as i64 - fraction.len() as i64;
+    (
+        digits.trim_start_matches('0').to_owned(),
+        shift.saturating_add(dropped),
+    )
+}
