@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { keccak256, slice, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { KEYS, startChain, USDC } from "./chain.mjs";
-import { installPackage, target } from "./package.mjs";
+import { target, unpackInto } from "../xtask/packed.mjs";
 import { options } from "./retry.mjs";
 import { SCENARIOS } from "./scenarios.mjs";
 import { PRICE, REPORT, startSeller } from "./seller.mjs";
@@ -141,7 +141,7 @@ function table(rows) {
 
 const started = Date.now();
 await mkdir(out, { recursive: true });
-const installed = await installPackage();
+const installed = unpackInto(join(here, "node_modules", "counterfoil"));
 const clients = o.client ? [o.client] : ["official", "counterfoil"];
 if (clients.includes("counterfoil") && !installed) {
   tell("The package counterfoil is not there yet: run `cargo xtask pack` first, or try --client official.");

@@ -5,7 +5,7 @@ import http from "node:http";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { target } from "./package.mjs";
+import { target } from "../xtask/packed.mjs";
 import { options } from "./retry.mjs";
 
 const TYPES = {

@@ -6,16 +6,19 @@
 // It fails when answers differ or a ratio is missing, never because something was slow.
 import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { agreed, measure } from "./measure.mjs";
-import { installPackage } from "./package.mjs";
 import { jsonLines, markdown } from "./report.mjs";
 import { sizes } from "./sizes.mjs";
+import { unpackInto } from "../../xtask/packed.mjs";
 
 const { values: o } = parseArgs({ options: { quick: { type: "boolean" }, json: { type: "boolean" }, only: { type: "string", default: "" } } });
 const effort = o.quick ? { rounds: 3, milliseconds: 2 } : { rounds: 25, milliseconds: 50 };
 
-const installed = installPackage();
+const folder = fileURLToPath(new URL("node_modules/counterfoil", import.meta.url));
+const tarball = unpackInto(folder);
+if (!tarball) throw new Error("no package to measure; `cargo xtask bench` builds it");
 // After the package is in place.
 const { questions } = await import("./contenders.mjs");
 const asked = questions.filter(({ id }) => id.startsWith(o.only));
@@ -40,7 +43,7 @@ for (const question of asked) {
   if (ratios.length !== peers) throw new Error(`${question.id}: ${ratios.length} ratios for ${peers} peers`);
   speeds.push({ id: question.id, title: question.title, results });
 }
-const facts = { about, speeds, sizes: o.only ? [] : await sizes(installed) };
+const facts = { about, speeds, sizes: o.only ? [] : await sizes({ folder, tarball }) };
 process.stdout.write(o.json ? jsonLines(facts) : markdown(facts));
 
 function versions() {
