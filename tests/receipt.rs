@@ -136,6 +136,15 @@ fn evidence(nonce: &str, to: &str, value: u64, tag: &str) -> Json {
     ])
 }
 
+/// A final block, past the window, at which the nonce was never used.
+fn unused(nonce: &str) -> Json {
+    let mut unused = evidence(nonce, SELLER, 10000, "finalized");
+    unused.set("authorizationState", text(format!("0x{:064x}", 0)));
+    unused.set("logs", Json::Array(Vec::new()));
+    unused.set("receipt", Json::Null);
+    unused
+}
+
 /// A delivered purchase, as the journal holds it, and its nonce.
 fn record(id: &str) -> (Json, String) {
     let payer = Address::parse(PAYER).unwrap();
@@ -448,11 +457,7 @@ fn trust_comes_from_the_caller_alone() {
     .unwrap();
     assert_eq!(verdict(&report), "incomplete");
     // The chain proves that nothing moved, the record says that it did.
-    let mut dead = evidence(&nonce, SELLER, 10000, "finalized");
-    dead.set("authorizationState", text(format!("0x{:064x}", 0)));
-    dead.set("logs", Json::Array(Vec::new()));
-    dead.set("receipt", Json::Null);
-    let report = verify(&good, &material(dead), None).unwrap();
+    let report = verify(&good, &material(unused(&nonce)), None).unwrap();
     assert_eq!(
         (verdict(&report), state(&report, "chain.authorization")),
         ("failed", "fail")
@@ -660,11 +665,7 @@ fn an_open_purchase_is_not_a_failed_one() {
     let mut open = record.with("status", text("open")).with("delivery", Json::Null);
     open.set("attempts", Json::Array(vec![attempt.with("state", text("sent"))]));
     let open = bundle(vec![open]);
-    let mut unused = evidence(&nonce, SELLER, 10000, "finalized");
-    unused.set("authorizationState", text(format!("0x{:064x}", 0)));
-    unused.set("logs", Json::Array(Vec::new()));
-    unused.set("receipt", Json::Null);
-    let report = verify(&open, &material(unused), None).unwrap();
+    let report = verify(&open, &material(unused(&nonce)), None).unwrap();
     assert_eq!(
         (verdict(&report), state(&report, "chain.source")),
         ("incomplete", "pass")

@@ -109,7 +109,7 @@ fn purchase(
         verdict.as_ref(),
         delivered,
     )?;
-    subject.expect(&material.expect, checks);
+    subject.compare_expected(&material.expect, checks);
     Ok(subject
         .facts()
         .with("intentId", Json::text(record.intent_id))

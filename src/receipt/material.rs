@@ -135,7 +135,7 @@ impl Subject {
     }
 
     /// One check for each thing that the caller expects.
-    pub fn expect(&self, expect: &Expect, checks: &mut Checks) {
+    pub fn compare_expected(&self, expect: &Expect, checks: &mut Checks) {
         let kind = Some(self.kind.to_owned());
         one(checks, "expect.kind", expect.kind.as_ref(), kind.as_ref());
         one(checks, "expect.payer", expect.payer.as_ref(), self.payer.as_ref());

@@ -256,7 +256,7 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
     subject.payer = subject.payer.or(authorization.map(|one| one.from));
     subject.pay_to = subject.pay_to.or(authorization.map(|one| one.to));
     subject.amount = subject.amount.or(authorization.map(|one| one.value));
-    subject.expect(&material.expect, &mut checks);
+    subject.compare_expected(&material.expect, &mut checks);
     Ok(checks.report(subject.facts(), DOES_NOT_PROVE))
 }
 

@@ -149,8 +149,7 @@ fn rail(json: &Json) -> Result<(Network, Address, Address), Error> {
 fn quote(json: &Json) -> Result<Quote<'_>, Error> {
     let requirements = json.require("requirements")?;
     let required = json.read("required", |required| {
-        let entry = Json::Array(vec![requirements.clone()]);
-        PaymentRequired::from_json(&required.clone().with("accepts", entry))
+        PaymentRequired::of_quote(required, requirements)
     })?;
     Ok(Quote {
         hash: json.read("quoteHash", word)?,

@@ -79,6 +79,13 @@ impl PaymentRequired {
         PaymentRequired::read(json).map_err(shape(Code::PaymentRequiredInvalid))
     }
 
+    /// The price that a quote froze: its one offer put back into the rest of the answer. Errors: those of
+    /// [`PaymentRequired::from_json`].
+    pub fn of_quote(required: &Json, requirements: &Json) -> Result<Self, Error> {
+        let accepts = Json::Array(vec![requirements.clone()]);
+        PaymentRequired::from_json(&required.clone().with("accepts", accepts))
+    }
+
     fn read(json: &Json) -> Result<Self, Error> {
         json.as_object()?;
         let version = version(json, Code::PaymentRequiredInvalid)?;
