@@ -2,7 +2,7 @@
 
 use crate::eip3009::Authorization;
 use crate::eip712::Domain;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Money, Next};
 use crate::hex;
 use crate::json::Json;
 use crate::outcome::Classification;
@@ -47,7 +47,8 @@ impl State {
         }
     }
 
-    fn from_json(json: &Json) -> Result<State, Error> {
+    /// Reads the text in the journal. Error: `state_invalid`.
+    pub fn from_json(json: &Json) -> Result<State, Error> {
         let text = json.as_str()?;
         State::ALL
             .into_iter()
@@ -58,6 +59,17 @@ impl State {
     /// It can still land, or it is not known whether it did.
     pub const fn is_live(self) -> bool {
         matches!(self, State::Planned | State::Sent)
+    }
+
+    /// What a state that is reached only by a proof says: the outcome, the money, and what is safe to do next.
+    pub const fn proven(self) -> Option<(&'static str, Money, Next)> {
+        match self {
+            State::Planned | State::Sent => None,
+            State::Paid => Some(("paid", Money::Proven, Next::LookupReceipt)),
+            State::Dead => Some(("dead", Money::None, Next::SafeToResign)),
+            State::Cancelled => Some(("cancelled", Money::None, Next::SafeToResign)),
+            State::WrongTerms => Some(("paid_wrong_terms", Money::Proven, Next::AskHuman)),
+        }
     }
 
     /// Proven never to land.

@@ -21,10 +21,8 @@ mod told;
 pub use effect::{Body, Effect, Event, Failure, Record, Write};
 pub use state::{Config, Mode, Phase, Start, State, Then};
 
-use crate::attempt;
 use crate::digest;
-use crate::error::{Code, Error};
-use crate::fingerprint::Request;
+use crate::error::{Code, Error, Money, Next};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
@@ -89,7 +87,7 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::LoadIntent, Event::Loaded(records)) => on_intent(&mut state, &records, context),
         (Phase::Reload, Event::Loaded(records)) => on_reload(&mut state, &records, context),
         (Phase::Persist, Event::Persisted(revs)) => on_persisted(&mut state, &revs, context),
-        (Phase::Persist, Event::Conflict) => on_conflict(&mut state, context),
+        (Phase::Persist, Event::Conflict) => Ok(load(&mut state, Phase::Reload, context)),
         (Phase::Persist, Event::PersistFailed(code)) => Ok(on_persist_failed(&state, code)),
         (Phase::Probe, Event::Answer { answer, redirected }) => {
             price::on_price(&mut state, &answer, redirected, context)
@@ -123,7 +121,7 @@ fn series_key(state: &State, context: Context<'_>) -> Result<String, Error> {
     let value = Json::object([
         (
             "fingerprint",
-            Json::text(hex::encode(request(state)?.fingerprint()?)),
+            Json::text(hex::encode(state.request()?.fingerprint()?)),
         ),
         ("payer", context.config.payer.to_json()),
         ("scope", Json::text(state.start.scope.as_str())),
@@ -133,14 +131,6 @@ fn series_key(state: &State, context: Context<'_>) -> Result<String, Error> {
         "series/{}",
         hex::encode(digest::tagged("counterfoil/series/v1", &value)?)
     ))
-}
-
-fn request(state: &State) -> Result<&Request, Error> {
-    state
-        .start
-        .request
-        .as_ref()
-        .ok_or_else(|| Error::new(Code::MissingField, "request"))
 }
 
 fn on_series(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
@@ -156,7 +146,7 @@ fn on_series(state: &mut State, records: &[Record], context: Context<'_>) -> Res
 }
 
 fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
-    let fingerprint = request(state)?.fingerprint()?;
+    let fingerprint = state.request()?.fingerprint()?;
     let (scope, parent) = (&state.start.scope, state.start.parent.as_deref());
     intent::unnamed_intent_id(
         &context.config.payer,
@@ -168,11 +158,21 @@ fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
 }
 
 fn load_intent(state: &mut State, context: Context<'_>) -> Effect {
-    state.phase = Phase::LoadIntent;
+    load(state, Phase::LoadIntent, context)
+}
+
+fn load(state: &mut State, phase: Phase, context: Context<'_>) -> Effect {
+    state.phase = phase;
     Effect::Load(vec![
         Intent::key(&state.intent_id),
         Wallet::key(&context.config.payer),
     ])
+}
+
+/// Asks for the price.
+fn probe(state: &mut State) -> Effect {
+    state.phase = Phase::Probe;
+    Effect::Send(None)
 }
 
 fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> Result<(), Error> {
@@ -194,6 +194,11 @@ fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> 
 
 fn on_intent(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
     take_records(state, records, context)?;
+    begin(state, context)
+}
+
+/// The records are there: what the call is for decides what comes next.
+fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     match state.start.mode {
         Mode::Fetch => enter(state, context),
         Mode::Resume => recover::resume(state, context),
@@ -204,10 +209,9 @@ fn on_intent(state: &mut State, records: &[Record], context: Context<'_>) -> Res
 /// A call to buy meets what the journal holds of its intent.
 fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let Some(intent) = state.intent.clone() else {
-        state.phase = Phase::Probe;
-        return Ok(Effect::Send(None));
+        return Ok(probe(state));
     };
-    if intent.request.fingerprint()? != request(state)?.fingerprint()? {
+    if intent.request.fingerprint()? != state.request()?.fingerprint()? {
         let finding = told::finding(state, Code::IntentConflict);
         state.alerts.push(finding);
         return Ok(fail(state, Code::IntentConflict.into()));
@@ -228,7 +232,7 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         Status::Released => {
             let mut failure = Failure::from(Code::IntentReleased);
             if intent.claim.is_some() {
-                (failure.money, failure.next) = (crate::error::Money::Proven, crate::error::Next::Claim);
+                (failure.money, failure.next) = (Money::Proven, Next::Claim);
             }
             Ok(fail(state, failure))
         }
@@ -251,15 +255,11 @@ fn persist(state: &mut State, change: Option<WalletChange>, then: Then, context:
 }
 
 fn writes(state: &mut State, context: Context<'_>) -> Result<Vec<Write>, Error> {
-    let intent = state
-        .intent
-        .as_mut()
-        .ok_or_else(|| Error::new(Code::StateInvalid, "intent"))?;
-    intent.updated_at = context.now;
+    state.intent_mut()?.updated_at = context.now;
     let mut writes = vec![Write {
         key: Intent::key(&state.intent_id),
         expect: state.intent_rev,
-        put: intent.to_json()?.to_canonical()?,
+        put: state.intent()?.to_json()?.to_canonical()?,
     }];
     if let Some(change) = &state.change {
         let mut wallet = state.wallet.clone();
@@ -293,48 +293,26 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         Some(Then::Sign) => buy::sign(state),
         Some(Then::Send) => {
             state.phase = Phase::Send;
-            let header = state
-                .intent
-                .as_ref()
-                .and_then(Intent::current)
-                .and_then(|attempt| attempt.header.as_ref());
-            match header {
-                Some(header) => Ok(Effect::Send(Some(header.to_json()))),
-                None => Err(Error::new(Code::StateInvalid, "header")),
-            }
+            let header = state.attempt().and_then(|attempt| attempt.header.as_ref());
+            let header = header.ok_or_else(|| Error::new(Code::StateInvalid, "header"))?;
+            Ok(Effect::Send(Some(header.to_json())))
         }
         Some(Then::Settle) => recover::settle(state, context),
         Some(Then::FetchAnswer) => recover::fetch_answer(state, context),
-        Some(Then::Probe) => {
-            state.phase = Phase::Probe;
-            Ok(Effect::Send(None))
-        }
+        Some(Then::Probe) => Ok(probe(state)),
         Some(Then::Reenter) => match state.start.mode {
             Mode::Fetch => recover::reenter(state, context),
             Mode::Resume | Mode::Release => recover::resume(state, context),
         },
         Some(Then::Deliver) => {
             state.phase = Phase::Deliver;
-            Ok(Effect::Deliver)
+            Ok(Effect::Deliver(told::resolution(state, "settled")))
         }
-        Some(Then::Replay) => {
-            let delivery = state.intent.as_ref().and_then(|intent| intent.delivery.clone());
-            delivery
-                .map(Effect::Replay)
-                .ok_or_else(|| Error::new(Code::StateInvalid, "delivery"))
-        }
+        Some(Then::Replay) => recover::hand_out(state),
         Some(Then::Done(outcome)) => Ok(done(state, &outcome)),
         Some(Then::Fail(failure)) => Ok(fail(state, failure)),
         None => Err(Error::new(Code::StateInvalid, "then")),
     }
-}
-
-fn on_conflict(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    state.phase = Phase::Reload;
-    Ok(Effect::Load(vec![
-        Intent::key(&state.intent_id),
-        Wallet::key(&context.config.payer),
-    ]))
 }
 
 /// Another call changed a record in between. Where only the wallet moved, the same change is applied to what it holds now;
@@ -360,11 +338,7 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
         }
         state.change = None;
         state.then = None;
-        return match state.start.mode {
-            Mode::Fetch => enter(state, context),
-            Mode::Resume => recover::resume(state, context),
-            Mode::Release => recover::release(state, context),
-        };
+        return begin(state, context);
     }
     state.intent = mine;
     if let Some(WalletChange::Reserve(reservation)) = state.change.clone() {
@@ -386,47 +360,19 @@ fn on_persist_failed(state: &State, code: Code) -> Effect {
     let planned = usize::from(state.then == Some(Then::Send));
     let sent = sends > planned;
     let failure = Failure::from(code);
-    let money = if sent {
-        crate::error::Money::Possible
-    } else {
-        failure.money
-    };
+    let money = if sent { Money::Possible } else { failure.money };
     fail(state, failure.money(money))
 }
 
 // ---------------------------------------------------------------- the ends of a call
 
 fn fail(state: &State, failure: Failure) -> Effect {
-    let attempt = state
-        .intent
-        .as_ref()
-        .and_then(Intent::current)
-        .map(|attempt| attempt.attempt_id.as_str());
+    let attempt = state.attempt().map(|attempt| attempt.attempt_id.as_str());
     let id = (!state.intent_id.is_empty()).then_some(state.intent_id.as_str());
     Effect::Fail(failure.to_json(id, attempt))
 }
 
 fn done(state: &State, outcome: &str) -> Effect {
-    let attempt = state.intent.as_ref().and_then(Intent::current);
-    let (money, next) = told::standing(state, outcome);
-    Effect::Done(
-        Json::object([
-            ("intentId", Json::text(state.intent_id.as_str())),
-            (
-                "attemptId",
-                Json::text(attempt.map_or("", |attempt| attempt.attempt_id.as_str())),
-            ),
-            ("outcome", Json::text(outcome)),
-            ("money", Json::text(money.as_str())),
-            ("next", Json::text(next.as_str())),
-        ])
-        .with_some(
-            "transaction",
-            attempt.and_then(attempt::Attempt::settled_in).map(Json::String),
-        )
-        .with_some(
-            "delivery",
-            state.intent.as_ref().and_then(|intent| intent.delivery.clone()),
-        ),
-    )
+    let delivery = state.intent.as_ref().and_then(|intent| intent.delivery.clone());
+    Effect::Done(told::resolution(state, outcome).with_some("delivery", delivery))
 }

@@ -133,7 +133,7 @@ impl Answer {
     }
 
     /// The value of a header. Two headers of one name that differ are as good as none: `Some(None)`.
-    fn header(&self, name: &str) -> Option<Option<&str>> {
+    pub fn header(&self, name: &str) -> Option<Option<&str>> {
         let mut values = self
             .headers
             .iter()

@@ -20,55 +20,27 @@ const MAX_PROBLEM = 1 << 20;
 export async function run(host, start, request) {
   // `failure` is the transport's own error, `cause` the host's error behind a typed one.
   const turn = { host, request, answer: undefined, failure: undefined, cause: undefined, paid: false };
-  const step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
-  let { state, effects } = step("clientStart", { start });
+  turn.step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
+  // Who buys reads the answer from here on; the machine goes on when the last byte has passed.
+  const deliver = async (_, { resolution }, state) => {
+    const rest = (event) => drive(turn, turn.step("clientStep", { state, event }), written);
+    return { response: await handOver(turn, rest), about: resolution };
+  };
+  return drive(turn, turn.step("clientStart", { start }), start.mode === "fetch" ? { ...ends, deliver } : ends);
+}
+
+/** Carries out effects until one of `ends` is reached. */
+async function drive(turn, { state, effects }, ends) {
   for (;;) {
     let event;
     turn.intentId = state.intentId || undefined;
     for (const effect of effects) {
-      if (effect.type === "alert") host.alert(effect.finding);
-      else if (effect.type === "deliver" && start.mode === "fetch") {
-        // The caller reads from here on; the machine goes on when the last byte has passed.
-        const rest = (event) => finish(turn, step, state, event);
-        return { response: await handOver(turn, rest), about: about(state) };
-      } else if (effect.type in ends) return ends[effect.type](turn, effect, state);
-      else event = await carriers[effect.type](turn, effect);
-    }
-    ({ state, effects } = step("clientStep", { state, event }));
-  }
-}
-
-function failed({ cause }, error) {
-  return new CounterfoilError(error.code, cause === undefined ? error : { ...error, cause });
-}
-
-/** After the body: the delivery is written down. */
-async function finish(turn, step, state, event) {
-  let effects;
-  for (;;) {
-    ({ state, effects } = step("clientStep", { state, event }));
-    for (const effect of effects) {
       if (effect.type === "alert") turn.host.alert(effect.finding);
-      else if (effect.type === "fail") throw failed(turn, effect.error);
-      else if (!(effect.type in carriers)) return;
+      else if (effect.type in ends) return ends[effect.type](turn, effect, state);
       else event = await carriers[effect.type](turn, effect);
     }
+    ({ state, effects } = turn.step("clientStep", { state, event }));
   }
-}
-
-/** What `describe` tells of an answer. */
-function about(state) {
-  const attempt = state.intent?.attempts.at(-1);
-  const transaction = attempt?.transaction ?? attempt?.observations?.findLast((seen) => seen.transaction)?.transaction;
-  return {
-    intentId: state.intentId,
-    attemptId: attempt?.attemptId ?? "",
-    outcome: "settled",
-    money: "proven",
-    next: "stop",
-    ...(transaction && { transaction }),
-    ...(attempt?.settlement && { receipt: attempt.settlement }),
-  };
 }
 
 const ends = {
@@ -76,14 +48,17 @@ const ends = {
     if (failure) throw failure;
     return { response: answer };
   },
-  fail: (turn, { error }) => {
-    throw failed(turn, error);
+  fail: ({ cause }, { error }) => {
+    throw new CounterfoilError(error.code, cause === undefined ? error : { ...error, cause });
   },
-  replay: (_, { delivery }, state) => ({ response: stored(delivery), about: { ...about(state), outcome: "delivered" } }),
+  replay: (_, { delivery, resolution }) => ({ response: stored(delivery), about: resolution }),
   done: (_, { resolution: { delivery, ...resolution } }) => ({
     resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) },
   }),
 };
+/** After the body only a failure is of interest: the caller has the answer. */
+const over = () => {};
+const written = { ...ends, pass: over, replay: over, done: over };
 
 const carriers = {
   async load({ host, paid, intentId }, { keys }) {

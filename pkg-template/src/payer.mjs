@@ -63,8 +63,8 @@ export function createPayer(options) {
   async function resume() {
     open();
     const resolutions = [];
-    for (const intentId of await unsettled(host)) {
-      const request = await requestFromJournal(host, intentId);
+    for (const { intentId, request: bought } of await unsettled(host)) {
+      const request = requestAgain(bought);
       const start = { mode: "resume", intentId, resendable: request !== undefined };
       resolutions.push(await run(host, start, request).then(known, notSettled));
     }
@@ -225,23 +225,21 @@ function unusable(input, cause) {
   return new CounterfoilError("invalid_type", { field: "init", cause });
 }
 
-/** Intents that are not settled, oldest first. */
+/** Records of the intents that are not settled, oldest first. */
 async function unsettled(host) {
   const open = [];
-  for await (const { key, value } of host.journal.scan("intent/")) {
+  for await (const { value } of host.journal.scan("intent/")) {
     const record = decoder.decode(value);
-    if (!call("intentIsSettled", { record })) open.push({ key, at: JSON.parse(record).createdAt });
+    if (!call("intentIsSettled", { record })) open.push(JSON.parse(record));
   }
-  return open.sort((a, b) => a.at - b.at).map(({ key }) => key.slice("intent/".length));
+  return open.sort((a, b) => a.createdAt - b.createdAt);
 }
 
 /**
  * After a restart the request's body and headers are gone: only a request without a body can be sent again from the journal. The
  * others are settled by reading the chain, and the next call with the same intent sends the same payment again.
  */
-async function requestFromJournal(host, intentId) {
-  const entry = await host.journal.read(`intent/${intentId}`);
-  const { method, url, bodySha256 } = JSON.parse(decoder.decode(entry.value)).request;
+function requestAgain({ method, url, bodySha256 }) {
   const empty = bodySha256 === sha256(new Uint8Array());
   return empty ? { url, method, headers: new Headers(), body: undefined, rest: {} } : undefined;
 }

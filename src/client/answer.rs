@@ -1,7 +1,6 @@
 //! The answer to a paid request, and its body.
 
 use super::record::{Status, WalletChange};
-use super::recover::current_mut;
 use super::{fail, persist, told, Body, Context, Effect, Failure, Mode, State, Then};
 use crate::attempt::{self, Observation};
 use crate::error::{Code, Error, Money};
@@ -10,7 +9,7 @@ use crate::outcome::{self, Answer, Outcome};
 
 pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>) -> Result<Effect, Error> {
     let mut answer = answer.clone();
-    let attempt = current_mut(state)?;
+    let attempt = state.current_mut()?;
     answer.resend = answer.resend || attempt.sends.len() > 1;
     let seen = outcome::classify(&answer);
     attempt.observe(Observation::new(

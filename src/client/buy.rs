@@ -2,12 +2,12 @@
 
 use super::price::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
-use super::{fail, persist, request, Context, Effect, Failure, Phase, State, Then};
+use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use super::{recover, told};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Header};
 use crate::eip3009::Authorization;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, VerdictKind};
 use crate::hex;
 use crate::intent;
@@ -49,7 +49,6 @@ fn inspect(state: &mut State, choice: &Choice, tag: &str, context: Context<'_>) 
         &choice.terms.network,
         &choice.terms.asset,
         tag,
-        0,
     ))
 }
 
@@ -74,7 +73,7 @@ pub(super) fn on_inspected(
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {
         VerdictKind::NotYet | VerdictKind::Dead => plan(state, &choice, context),
-        VerdictKind::Cancelled if tag == "finalized" && verdict.next == crate::error::Next::SafeToResign => {
+        VerdictKind::Cancelled if tag == "finalized" && verdict.next == Next::SafeToResign => {
             let generation = generation(state) + 1;
             if generation > MAX_GENERATION {
                 return ended(Code::UsedOrCancelled);
@@ -96,7 +95,7 @@ pub(super) fn on_inspected(
         // Nothing was signed here, and nothing is while the chain can't be read.
         VerdictKind::Unreadable => Ok(fail(
             state,
-            Failure::from(Code::EvidenceUnreadable).money(crate::error::Money::None),
+            Failure::from(Code::EvidenceUnreadable).money(Money::None),
         )),
     }
 }
@@ -182,7 +181,7 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
             scope: state.start.scope.clone(),
             parent: state.start.parent.clone(),
             occurrence: state.series.unwrap_or(0),
-            request: request(state)?.clone(),
+            request: state.request()?.clone(),
             created_at: context.now,
             updated_at: context.now,
             status: Status::Open,
@@ -276,18 +275,10 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     Ok(persist(state, Some(change), Then::Sign, context))
 }
 
-fn current(state: &State) -> Result<&Attempt, Error> {
-    state
-        .intent
-        .as_ref()
-        .and_then(Intent::current)
-        .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))
-}
-
 /// Asks the signer for exactly what is written down.
 pub(super) fn sign(state: &mut State) -> Result<Effect, Error> {
     state.phase = Phase::Sign;
-    let attempt = current(state)?;
+    let attempt = state.current()?;
     Ok(Effect::Sign(Json::object([
         ("authorization", attempt.authorization.to_json()),
         ("domain", attempt.domain.to_json()),
@@ -301,7 +292,7 @@ pub(super) fn sign(state: &mut State) -> Result<Effect, Error> {
 
 /// The signature is checked, built into the header, and written down together with the send that follows.
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
-    let attempt = current(state)?;
+    let attempt = state.current()?;
     // A contract wallet's signature can't be checked here; whoever configured that signer answers for it.
     match attempt.authorization.recover(&attempt.domain, signature) {
         Ok(signer) if signer == context.config.payer => {}
@@ -313,8 +304,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     }
     let signature = normalised(signature)?;
     let header = payment_header(state, &signature)?;
-    let attempt = state.intent.as_mut().and_then(Intent::current_mut);
-    let attempt = attempt.ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))?;
+    let attempt = state.current_mut()?;
     attempt.signature = Some(signature);
     attempt.header = Some(header);
     attempt.signed_at = Some(context.now);
@@ -339,18 +329,13 @@ fn normalised(signature: &str) -> Result<String, Error> {
 fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
     let invalid = || Error::new(Code::StateInvalid, "quotes");
     let intent = state.intent.as_ref().ok_or_else(invalid)?;
-    let attempt = current(state)?;
+    let attempt = state.current()?;
     let quote = intent
         .quotes
         .iter()
         .find(|quote| quote.quote_hash == attempt.quote_hash)
         .ok_or_else(invalid)?;
-    let required = PaymentRequired::from_json(
-        &quote
-            .required
-            .clone()
-            .with("accepts", Json::Array(vec![quote.requirements.clone()])),
-    )?;
+    let required = PaymentRequired::of_quote(&quote.required, &quote.requirements)?;
     let offer = required.offers.first().ok_or_else(invalid)?;
     let payload = payment_payload::build(
         &required,

@@ -90,16 +90,21 @@ pub enum Effect {
     Send(Option<Json>),
     /// Sign `{authorization, domain, typedData}`; answered by `signed` or `sign_failed`.
     Sign(Json),
-    /// Read the chain `{network, asset, payer, nonce, tag, since}`; answered by `evidence`.
+    /// Read the chain `{network, asset, payer, nonce, tag}`; answered by `evidence`.
     ReadChain(Json),
     /// Ask a person; answered by `approved`.
     Ask(Json),
     /// Wait; answered by `waited`.
     Wait(Seconds),
-    /// Hand the answer over and report its bytes; answered by `body`.
-    Deliver,
+    /// Hand the answer over, with where the purchase stands, and report its bytes; answered by `body`.
+    Deliver(Json),
     /// Hand over the stored answer: the end.
-    Replay(Json),
+    Replay {
+        /// The answer as it was stored.
+        delivery: Json,
+        /// Where the purchase stands.
+        resolution: Json,
+    },
     /// Hand over the unpaid answer, or the transport's own error: the end.
     Pass,
     /// The end, with an error.
@@ -134,8 +139,10 @@ impl Effect {
             Effect::ReadChain(what) => plain("read_chain").with("read", what.clone()),
             Effect::Ask(what) => plain("ask").with("approval", what.clone()),
             Effect::Wait(seconds) => plain("wait").with("seconds", Json::number(*seconds)),
-            Effect::Deliver => plain("deliver"),
-            Effect::Replay(delivery) => plain("replay").with("delivery", delivery.clone()),
+            Effect::Deliver(resolution) => plain("deliver").with("resolution", resolution.clone()),
+            Effect::Replay { delivery, resolution } => plain("replay")
+                .with("delivery", delivery.clone())
+                .with("resolution", resolution.clone()),
             Effect::Pass => plain("pass"),
             Effect::Fail(error) => plain("fail").with("error", error.clone()),
             Effect::Done(resolution) => plain("done").with("resolution", resolution.clone()),

@@ -1,7 +1,7 @@
 //! From the 402 answer to a price that the policy allows.
 
 use super::record::{Intent, Reservation};
-use super::{buy, fail, request, told, Context, Effect, Phase, State};
+use super::{buy, fail, told, Context, Effect, Phase, State};
 use crate::amount::Amount;
 use crate::error::{Code, Error};
 use crate::json::Json;
@@ -23,15 +23,9 @@ pub(super) fn on_price(
     if redirected {
         return Ok(fail(state, Code::Redirected.into()));
     }
-    let header = |name: &str| {
-        answer
-            .headers
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, value)| Json::text(value.as_str()))
-    };
+    let header = |name: &str| answer.header(name).flatten().map(Json::text);
     state.price = Some(
-        Json::object([("at", Json::number(context.now))])
+        Json::object([])
             .with_some("header", header("payment-required"))
             .with_some("body", answer.body.clone().map(Json::String))
             .with_some("date", header("date")),
@@ -77,7 +71,7 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
         .offers
         .get(index)
         .ok_or_else(|| Error::new(Code::NoSupportedOption, ""))?;
-    let quote_hash = quote::quote_hash(&offer.requirements, &request(state)?.fingerprint()?)?;
+    let quote_hash = quote::quote_hash(&offer.requirements, &state.request()?.fingerprint()?)?;
     Ok(Choice {
         required,
         index,
@@ -90,15 +84,11 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
 fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let choice = choose(state, context)?;
     if state.same_terms {
-        let same = state
-            .intent
-            .as_ref()
-            .and_then(Intent::current)
-            .is_some_and(|last| {
-                last.authorization.to == choice.terms.pay_to
-                    && last.authorization.value == choice.terms.amount
-                    && last.domain == choice.terms.domain
-            });
+        let same = state.attempt().is_some_and(|last| {
+            last.authorization.to == choice.terms.pay_to
+                && last.authorization.value == choice.terms.amount
+                && last.domain == choice.terms.domain
+        });
         if !same {
             let finding = told::finding(state, Code::TermsChanged);
             state.alerts.push(finding);

@@ -166,14 +166,23 @@ impl Intent {
         format!("{}#{}", self.intent_id, self.generation)
     }
 
-    /// The attempt that counts: the last one.
+    /// The attempt that counts: the one that was paid, else the last.
     pub fn current(&self) -> Option<&Attempt> {
-        self.attempts.last()
+        self.attempts.get(self.counting()?)
     }
 
     /// The attempt that counts, to change.
     pub fn current_mut(&mut self) -> Option<&mut Attempt> {
-        self.attempts.last_mut()
+        let at = self.counting()?;
+        self.attempts.get_mut(at)
+    }
+
+    fn counting(&self) -> Option<usize> {
+        let paid = self
+            .attempts
+            .iter()
+            .position(|attempt| attempt.state == State::Paid);
+        paid.or_else(|| self.attempts.len().checked_sub(1))
     }
 
     /// Signed attempts of the current generation: all compete for one slot of the token.

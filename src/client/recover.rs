@@ -1,7 +1,7 @@
 //! From what was sent to what became of it: answers, chain evidence, sending the same bytes again, claims.
 
-use super::record::{close_siblings, Intent, Status, WalletChange};
-use super::{buy, done, fail, persist, told, Context, Effect, Failure, Mode, Phase, State, Then};
+use super::record::{close_siblings, Status, WalletChange};
+use super::{buy, done, fail, persist, probe, told, Context, Effect, Failure, Mode, Phase, State, Then};
 use crate::address::Address;
 use crate::attempt::{self, Attempt};
 use crate::eip3009::Authorization;
@@ -17,35 +17,13 @@ const RETENTION: Seconds = 86_400;
 /// Longest single wait between two reads of the chain that the caller is told of.
 const MAX_RETRY_AFTER: Seconds = 3_600;
 
-fn invalid(field: &str) -> Error {
-    Error::new(Code::StateInvalid, field)
-}
-
-fn intent(state: &State) -> Result<&Intent, Error> {
-    state.intent.as_ref().ok_or_else(|| invalid("intent"))
-}
-
-fn intent_mut(state: &mut State) -> Result<&mut Intent, Error> {
-    state.intent.as_mut().ok_or_else(|| invalid("intent"))
-}
-
-fn current(state: &State) -> Result<&Attempt, Error> {
-    intent(state)?.current().ok_or_else(|| invalid("attempts"))
-}
-
-pub(super) fn current_mut(state: &mut State) -> Result<&mut Attempt, Error> {
-    intent_mut(state)?
-        .current_mut()
-        .ok_or_else(|| invalid("attempts"))
-}
-
 // ---------------------------------------------------------------- coming back to an intent
 
 /// A call to buy meets an intent that has not ended.
 pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let Some(attempt) = intent(state)?.current().cloned() else {
+    let Some(attempt) = state.intent()?.current().cloned() else {
         // Written down and never signed for, or known to be used by a signature that was lost.
-        return match intent(state)?.status {
+        return match state.intent()?.status {
             Status::PaidNotDelivered => Ok(fail(state, Code::AuthorizationUsed.into())),
             _ => Ok(probe(state)),
         };
@@ -61,56 +39,34 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
     }
 }
 
-fn probe(state: &mut State) -> Effect {
-    state.phase = Phase::Probe;
-    Effect::Send(None)
-}
-
 /// After a restart: ends what can be ended without a new signature.
 pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let Some(attempt) = intent(state)?.current().cloned() else {
-        let outcome = match intent(state)?.status {
+    let Some(attempt) = state.intent()?.current().cloned() else {
+        let outcome = match state.intent()?.status {
             Status::PaidNotDelivered => "paid_not_delivered",
             _ => "unpaid",
         };
         return Ok(done(state, outcome));
     };
-    if intent(state)?.status == Status::Released {
+    if state.intent()?.status == Status::Released {
         return Ok(done(state, "released"));
     }
     match attempt.state {
         attempt::State::Planned if context.now < attempt.valid_before() => Ok(done(state, "planned")),
         attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
-        attempt::State::Paid if intent(state)?.status == Status::Delivered => {
-            match can_read(state, context) {
-                true if !is_final(&attempt) => read(state, "finalized"),
-                _ => Ok(done(state, "delivered")),
-            }
-        }
+        attempt::State::Paid if state.intent()?.status == Status::Delivered => Ok(done(state, "delivered")),
         attempt::State::Paid => fetch_answer(state, context),
         attempt::State::Dead | attempt::State::Cancelled => Ok(done(state, "unpaid")),
         attempt::State::WrongTerms => Ok(done(state, "paid_wrong_terms")),
     }
 }
 
-/// Whether the last verdict was read at a final block.
-pub(super) fn is_final(attempt: &Attempt) -> bool {
-    let reasons = attempt
-        .verdict
-        .as_ref()
-        .and_then(|verdict| verdict.get("reasons"));
-    let reasons = reasons
-        .and_then(|reasons| reasons.as_array().ok())
-        .unwrap_or_default();
-    !reasons.contains(&Json::text("not_final"))
-}
-
 /// Closes a paid, undelivered purchase as a claim.
 pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let reason = state.start.reason.clone();
     let Some(intent) = state.intent.as_mut() else {
-        return Err(invalid("intentId"));
+        return Err(Error::new(Code::StateInvalid, "intentId"));
     };
     let paid = intent.status == Status::PaidNotDelivered
         || intent
@@ -142,8 +98,11 @@ pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect,
 
 /// The stored answer of a purchase that was delivered.
 pub(super) fn replay(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let intent = intent_mut(state)?;
-    let delivery = intent.delivery.clone().ok_or_else(|| invalid("delivery"))?;
+    let intent = state.intent_mut()?;
+    let delivery = intent
+        .delivery
+        .clone()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "delivery"))?;
     if delivery.get("body").is_none() {
         return Ok(fail(state, Code::AnswerNotStored.into()));
     }
@@ -151,7 +110,17 @@ pub(super) fn replay(state: &mut State, context: Context<'_>) -> Result<Effect, 
         intent.delivery = Some(delivery.with("taken", Json::Bool(true)));
         return Ok(persist(state, None, Then::Replay, context));
     }
-    Ok(Effect::Replay(delivery))
+    hand_out(state)
+}
+
+/// The stored answer goes to the caller.
+pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
+    let delivery = state.intent()?.delivery.clone();
+    let delivery = delivery.ok_or_else(|| Error::new(Code::StateInvalid, "delivery"))?;
+    Ok(Effect::Replay {
+        delivery,
+        resolution: told::resolution(state, "delivered"),
+    })
 }
 
 // ---------------------------------------------------------------- unknown: read, or send the same bytes again
@@ -166,23 +135,22 @@ pub(super) fn settle(state: &mut State, context: Context<'_>) -> Result<Effect, 
     if !state.read && can_read(state, context) {
         return read(state, "finalized");
     }
-    if intent(state)?.status == Status::Delivered {
+    if state.intent()?.status == Status::Delivered {
         return Ok(done(state, "delivered"));
     }
     again_or_end(state, context)
 }
 
 fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
-    let intent = intent(state)?;
-    let attempt = intent.current().ok_or_else(|| invalid("attempts"))?;
-    let rail = intent.rail.as_ref().ok_or_else(|| invalid("rail"))?;
-    let since = intent
-        .attempts
-        .iter()
-        .map(|attempt| attempt.planned_at)
-        .min()
-        .unwrap_or(0);
-    let effect = read_effect(&attempt.authorization, &rail.network, &rail.asset, tag, since);
+    let intent = state.intent()?;
+    let attempt = intent
+        .current()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))?;
+    let rail = intent
+        .rail
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
+    let effect = read_effect(&attempt.authorization, &rail.network, &rail.asset, tag);
     state.phase = Phase::Read(tag.to_owned());
     Ok(effect)
 }
@@ -193,7 +161,6 @@ pub(super) fn read_effect(
     network: &Network,
     asset: &Address,
     tag: &str,
-    since: Seconds,
 ) -> Effect {
     Effect::ReadChain(Json::object([
         ("network", network.to_json()),
@@ -201,7 +168,6 @@ pub(super) fn read_effect(
         ("payer", authorization.from.to_json()),
         ("nonce", Json::text(hex::encode(authorization.nonce))),
         ("tag", Json::text(tag)),
-        ("since", Json::number(since)),
     ]))
 }
 
@@ -223,15 +189,17 @@ pub(super) fn on_evidence(
     evidence: &[Json],
     context: Context<'_>,
 ) -> Result<Effect, Error> {
-    let intent = intent(state)?;
-    let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
-    let siblings: Vec<Authorization> = intent
-        .siblings()
+    let intent = state.intent()?;
+    let rail = intent
+        .rail
+        .clone()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
+    let siblings = intent.siblings();
+    let authorizations: Vec<Authorization> = siblings
         .iter()
         .map(|attempt| attempt.authorization.clone())
         .collect();
-    let ids: Vec<String> = intent
-        .siblings()
+    let ids: Vec<String> = siblings
         .iter()
         .map(|attempt| attempt.attempt_id.clone())
         .collect();
@@ -240,19 +208,22 @@ pub(super) fn on_evidence(
         asset: rail.asset,
         trust_safe: false,
     };
-    let verdict = evidence::resolve(&siblings, &chain, evidence);
+    let verdict = evidence::resolve(&authorizations, &chain, evidence);
     let reservation = intent.reservation();
     state.read = true;
     match verdict.verdict {
         VerdictKind::Paid => {
             let index = verdict.index.unwrap_or(ids.len().saturating_sub(1));
-            let id = ids.get(index).cloned().ok_or_else(|| invalid("index"))?;
+            let id = ids
+                .get(index)
+                .cloned()
+                .ok_or_else(|| Error::new(Code::StateInvalid, "index"))?;
             on_paid(state, &id, &verdict, evidence, context)
         }
         VerdictKind::PaidWrongTerms => {
             let id = reservation;
             remember(state, &verdict, evidence, context.now)?;
-            current_mut(state)?.state = attempt::State::WrongTerms;
+            state.current_mut()?.state = attempt::State::WrongTerms;
             let finding = told::finding(state, Code::PaidWrongTerms);
             state.alerts.push(finding);
             let then = Then::Fail(Code::PaidWrongTerms.into());
@@ -272,7 +243,7 @@ pub(super) fn on_evidence(
 }
 
 fn remember(state: &mut State, verdict: &Verdict, evidence: &[Json], now: Seconds) -> Result<(), Error> {
-    let attempt = current_mut(state)?;
+    let attempt = state.current_mut()?;
     attempt.verdict = Some(verdict.to_json().with("readAt", Json::number(now)));
     if !evidence.is_empty() {
         attempt.evidence = evidence.to_vec();
@@ -280,7 +251,7 @@ fn remember(state: &mut State, verdict: &Verdict, evidence: &[Json], now: Second
     Ok(())
 }
 
-/// One sibling landed; the others share its nonce and never can. The one that counts is moved to the end.
+/// One sibling landed and is the one that counts from now; the others share its nonce and never can.
 fn on_paid(
     state: &mut State,
     attempt_id: &str,
@@ -288,22 +259,19 @@ fn on_paid(
     evidence: &[Json],
     context: Context<'_>,
 ) -> Result<Effect, Error> {
-    let intent = intent_mut(state)?;
+    let intent = state.intent_mut()?;
     let delivered = intent.status == Status::Delivered;
     let reservation = intent.reservation();
     close_siblings(intent, attempt::State::Dead);
-    if let Some(position) = intent
+    if let Some(paid) = intent
         .attempts
-        .iter()
-        .position(|attempt| attempt.attempt_id == attempt_id)
+        .iter_mut()
+        .find(|attempt| attempt.attempt_id == attempt_id)
     {
-        let paid = intent.attempts.remove(position);
-        intent.attempts.push(paid);
+        paid.state = attempt::State::Paid;
+        paid.transaction = verdict.transaction.clone();
     }
     remember(state, verdict, evidence, context.now)?;
-    let attempt = current_mut(state)?;
-    attempt.state = attempt::State::Paid;
-    attempt.transaction = verdict.transaction.clone();
     let change = WalletChange::Spend(reservation);
     let then = if delivered {
         Then::Done("delivered".to_owned())
@@ -323,7 +291,7 @@ fn on_void(
 ) -> Result<Effect, Error> {
     remember(state, verdict, evidence, context.now)?;
     let mode = state.start.mode;
-    let intent = intent_mut(state)?;
+    let intent = state.intent_mut()?;
     let reservation = intent.reservation();
     close_siblings(intent, how);
     if how == attempt::State::Cancelled {
@@ -346,7 +314,7 @@ fn on_void(
 /// Still unknown. While the window is open the same bytes may go out again; after it a purchase goes on with a new window for
 /// the same nonce, on the same terms.
 fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let attempt = current(state)?;
+    let attempt = state.current()?;
     let open = context.now < attempt.valid_before();
     let unread = !can_read(state, context);
     let unused = last_verdict(attempt) == Some(VerdictKind::NotYet.as_str());
@@ -369,7 +337,7 @@ fn last_verdict(attempt: &Attempt) -> Option<&str> {
 }
 
 fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
-    let Some(attempt) = state.intent.as_ref().and_then(Intent::current) else {
+    let Some(attempt) = state.attempt() else {
         return Code::OutcomeUnknown.into();
     };
     let verdict = last_verdict(attempt);
@@ -392,7 +360,7 @@ fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
 fn pause(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let wait = state.retry_after.unwrap_or(1 << state.resends.min(8));
     if wait > context.config.max_wait {
-        let failure = match current(state)?.state {
+        let failure = match state.current()?.state {
             attempt::State::Paid => Failure::from(Code::PaymentInFlight).money(Money::Proven),
             _ => unresolved_failure(state, context),
         };
@@ -409,14 +377,14 @@ fn pause(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
 /// The same bytes again; the send is written down first.
 pub(super) fn resend(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     state.resends += 1;
-    let attempt = current_mut(state)?;
+    let attempt = state.current_mut()?;
     attempt.sends.push(context.now);
     Ok(persist(state, None, Then::Send, context))
 }
 
 /// Paid, and the answer is still to be had: the same bytes fetch it while the seller keeps it. After that a claim is held.
 pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let attempt = current(state)?;
+    let attempt = state.current()?;
     let kept = attempt
         .signed_at
         .is_some_and(|at| context.now < at.saturating_add(RETENTION));
@@ -437,7 +405,7 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     }
     let (quote_hash, transaction) = (attempt.quote_hash, attempt.settled_in());
     let mode = state.start.mode;
-    let intent = intent_mut(state)?;
+    let intent = state.intent_mut()?;
     intent.status = Status::PaidNotDelivered;
     let why = if kept { "answer_not_had" } else { "past_retention" };
     intent.claim = Some(told::claim(intent, quote_hash, transaction, why, context.now));

@@ -1,6 +1,7 @@
 //! What crosses between two steps, and the settings of a payer.
 
 use crate::address::Address;
+use crate::attempt::Attempt;
 use crate::error::{Code, Error, Money, Next};
 use crate::fingerprint::Request;
 use crate::json::Json;
@@ -266,6 +267,47 @@ impl State {
             first_generation: 0,
             alerts: Vec::new(),
         }
+    }
+
+    /// The attempt that counts, when there is one.
+    pub(super) fn attempt(&self) -> Option<&Attempt> {
+        self.intent.as_ref()?.current()
+    }
+
+    /// The intent's record, which this phase can't do without. Error: `state_invalid`.
+    pub(super) fn intent(&self) -> Result<&Intent, Error> {
+        self.intent
+            .as_ref()
+            .ok_or_else(|| Error::new(Code::StateInvalid, "intent"))
+    }
+
+    /// The intent's record, to change. Error: `state_invalid`.
+    pub(super) fn intent_mut(&mut self) -> Result<&mut Intent, Error> {
+        self.intent
+            .as_mut()
+            .ok_or_else(|| Error::new(Code::StateInvalid, "intent"))
+    }
+
+    /// The attempt that counts, which this phase can't do without. Error: `state_invalid`.
+    pub(super) fn current(&self) -> Result<&Attempt, Error> {
+        self.intent()?
+            .current()
+            .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))
+    }
+
+    /// The attempt that counts, to change. Error: `state_invalid`.
+    pub(super) fn current_mut(&mut self) -> Result<&mut Attempt, Error> {
+        self.intent_mut()?
+            .current_mut()
+            .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))
+    }
+
+    /// The request that is bought. Error: `missing_field`.
+    pub(super) fn request(&self) -> Result<&Request, Error> {
+        self.start
+            .request
+            .as_ref()
+            .ok_or_else(|| Error::new(Code::MissingField, "request"))
     }
 
     /// As it crosses the boundary. Errors: those of the request's fingerprint.

@@ -2,7 +2,7 @@
 
 use super::record::Intent;
 use super::State;
-use crate::attempt;
+use crate::attempt::{self, Attempt};
 use crate::error::{Code, Money, Next};
 use crate::hex;
 use crate::json::Json;
@@ -36,7 +36,7 @@ pub(super) fn claim(
 
 /// A finding for the caller's alert hook.
 pub(super) fn finding(state: &State, code: Code) -> Json {
-    let attempt = state.intent.as_ref().and_then(Intent::current);
+    let attempt = state.attempt();
     let attempts = attempt
         .map(|attempt| Json::text(attempt.attempt_id.as_str()))
         .into_iter()
@@ -67,16 +67,40 @@ pub(super) fn finding(state: &State, code: Code) -> Json {
     .with("why", Json::text(code.meaning()))
 }
 
-/// What a finished call knows about the money, and what is safe to do next.
-pub(super) fn standing(state: &State, outcome: &str) -> (Money, Next) {
+/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, transaction?, receipt?}`.
+pub(super) fn resolution(state: &State, outcome: &str) -> Json {
+    let attempt = state.attempt();
+    let (money, next) = standing(state, outcome);
+    Json::object([
+        ("intentId", Json::text(state.intent_id.as_str())),
+        (
+            "attemptId",
+            Json::text(attempt.map_or("", |attempt| attempt.attempt_id.as_str())),
+        ),
+        ("outcome", Json::text(outcome)),
+        ("money", Json::text(money.as_str())),
+        ("next", Json::text(next.as_str())),
+    ])
+    .with_some(
+        "transaction",
+        attempt.and_then(Attempt::settled_in).map(Json::String),
+    )
+    .with_some(
+        "receipt",
+        attempt
+            .and_then(|attempt| attempt.settlement.clone())
+            .map(Json::String),
+    )
+}
+
+/// What is known about the money, and what is safe to do next.
+fn standing(state: &State, outcome: &str) -> (Money, Next) {
     let settled = state
-        .intent
-        .as_ref()
-        .and_then(Intent::current)
+        .attempt()
         .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.settlement.is_some());
     match outcome {
-        "delivered" if settled => (Money::Proven, Next::Stop),
-        "delivered" => (Money::Possible, Next::ReadChain),
+        "settled" | "delivered" if settled => (Money::Proven, Next::Stop),
+        "settled" | "delivered" => (Money::Possible, Next::ReadChain),
         "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
         "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
         "unpaid" => (Money::None, Next::SafeToResign),

@@ -1,13 +1,14 @@
 //! Calls about the journal and the paying machine.
 
 use super::Input;
+use crate::attempt;
 use crate::client::record::{self, Intent};
 use crate::client::{self, Config, Context, Event, Start, State, Step};
-use crate::error::Error;
+use crate::error::{Error, Money, Next};
 use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
-use crate::{base64, digest, hex};
+use crate::{base64, hex};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -22,6 +23,10 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "intentIsSettled" => input.json.read("record", |text| {
             record::from_text(text.as_str()?, Intent::from_json).map(|intent| Json::Bool(intent.is_settled()))
         }),
+        "attemptProven" => input
+            .json
+            .read("state", attempt::State::from_json)
+            .map(|state| proven_json(state.proven())),
         "requestIdentity" => request_identity(input),
         _ => return None,
     })
@@ -112,6 +117,17 @@ fn client_step(input: &Input) -> Result<Json, Error> {
     })?)
 }
 
+/// `{outcome, money, next}` of a state that is reached only by a proof; null for the others.
+fn proven_json(proven: Option<(&str, Money, Next)>) -> Json {
+    proven.map_or(Json::Null, |(outcome, money, next)| {
+        Json::object([
+            ("outcome", Json::text(outcome)),
+            ("money", Json::text(money.as_str())),
+            ("next", Json::text(next.as_str())),
+        ])
+    })
+}
+
 /// The request as the journal names it, from its method, URL and body.
 fn request_identity(input: &Input) -> Result<Json, Error> {
     let body = input.bytes.as_deref().unwrap_or_default();
@@ -119,6 +135,5 @@ fn request_identity(input: &Input) -> Result<Json, Error> {
     let url = input.json.read("url", Json::as_string)?;
     let request = crate::fingerprint::Request::new(&method, &url, body)?;
     let fingerprint = hex::encode(request.fingerprint()?);
-    debug_assert_eq!(request.body_sha256, digest::sha256(body));
     Ok(request.to_json().with("fingerprint", Json::text(fingerprint)))
 }

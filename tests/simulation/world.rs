@@ -365,7 +365,7 @@ impl World {
                         effect,
                         Effect::Alert(_)
                             | Effect::Pass
-                            | Effect::Replay(_)
+                            | Effect::Replay { .. }
                             | Effect::Fail(_)
                             | Effect::Done(_)
                     );
@@ -382,7 +382,7 @@ impl World {
                 match effect {
                     Effect::Alert(_) => {}
                     Effect::Pass => return Ok(End::Failed("pass".to_owned())),
-                    Effect::Replay(_) => return Ok(End::Delivered),
+                    Effect::Replay { .. } => return Ok(End::Delivered),
                     Effect::Fail(error) => {
                         let code = text(&error, "code");
                         self.tell(format!("worker {worker}: fails, {code}"));
@@ -466,7 +466,7 @@ impl World {
                 Event::Waited
             }
             Effect::Ask(_) => Event::Approved(false),
-            Effect::Deliver => Event::Body(Box::new(client::Body {
+            Effect::Deliver(_) => Event::Body(Box::new(client::Body {
                 status: 200,
                 headers: Json::object([]),
                 sha256: hex::encode(digest::sha256(b"goods")),

@@ -20,13 +20,6 @@ const SETTLED = 0;
 const FOR_A_PERSON = 1;
 const UNDECIDED = 2;
 const DECIDED = new Set(["paid", "dead", "cancelled"]);
-/** Ends that an attempt's record states only after a proof. */
-const PROVEN = {
-  paid: { outcome: "paid", money: "proven", next: "lookup_receipt" },
-  wrong_terms: { outcome: "paid_wrong_terms", money: "proven", next: "ask_human" },
-  dead: { outcome: "dead", money: "none", next: "safe_to_resign" },
-  cancelled: { outcome: "cancelled", money: "none", next: "safe_to_resign" },
-};
 const KEY = /^(?:0x)?[0-9a-f]{64}$/i;
 
 /** Reports on the journal at `path`. Gives the exit status. */
@@ -92,10 +85,11 @@ async function judge(slot, rpcs) {
 
 /** Without a node: what the payer's own earlier reads have proven, and else that one has to read. */
 function byRecord(slot) {
-  const proven = slot.find(({ state }) => Object.hasOwn(PROVEN, state));
-  if (!proven) return { outcome: "unknown", decided: false, money: "possible", next: "read_chain", reasons: ["not_read"] };
-  const { transaction } = proven;
-  return { ...PROVEN[proven.state], decided: true, ...(transaction && { transaction }), reasons: ["by_record"] };
+  for (const { state, transaction } of slot) {
+    const proven = call("attemptProven", { state });
+    if (proven) return { ...proven, decided: true, ...(transaction && { transaction }), reasons: ["by_record"] };
+  }
+  return { outcome: "unknown", decided: false, money: "possible", next: "read_chain", reasons: ["not_read"] };
 }
 
 async function settling(file, rpcs, keyFile) {
