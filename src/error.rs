@@ -158,6 +158,8 @@ registry! {
     TimeInvalid "time_invalid" FixInput None "Not a whole number of Unix seconds in range.";
     UrlInvalid "url_invalid" FixInput None "Not an absolute http or https URL, or one that carries credentials.";
     MethodInvalid "method_invalid" FixInput None "Not an HTTP method token.";
+    PointerInvalid "pointer_invalid" FixInput None "Not a JSON Pointer, or one of more than 1024 bytes or 64 tokens.";
+    ProtectedField "protected_field" FixInput None "A field that says what is paid to whom for what can't be left out of a key.";
     // cryptography
     TypedDataInvalid "typed_data_invalid" FixInput None "The EIP-712 document is not well formed.";
     PrivateKeyInvalid "private_key_invalid" FixInput None "The private key is not 32 bytes between 1 and the group order.";

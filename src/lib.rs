@@ -38,6 +38,8 @@ pub mod fingerprint;
 
 pub mod quote;
 
+pub mod call_key;
+
 pub mod intent;
 
 pub mod outcome;

@@ -55,6 +55,10 @@ export function quoteKey(key) {
   return call("quoteKey", object(key, "key"));
 }
 
+export function callKey(callToKey) {
+  return call("callKey", object(callToKey, "call"));
+}
+
 export function intentId(intent) {
   return call("intentId", object(intent, "intent"));
 }

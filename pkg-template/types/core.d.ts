@@ -36,6 +36,18 @@ export function requestFingerprint(r: { method: string; url: string; body?: Uint
 export function quoteHash(q: { requirements: PaymentRequirements; fingerprint: Hex }): Hex;
 /** Deterministic key a buyer sends when asking for a quote, so that a lost answer re-enters the same quote. */
 export function quoteKey(q: { buyer: Address; intentId: string; request: unknown }): string;
+/**
+ * Key of a plain tool call: (tool, canonical args without the volatile fields, scope). Reads give null unless `keyReads`; without a rule the call is a
+ * write without volatile fields. `scope` is a session, a run or the paying wallet; how many minutes a key holds is the store's.
+ */
+export function callKey(c: { tool: string; args: unknown; scope: string; rule?: CallRule }): CallKey | null;
+export interface CallRule {
+  effect: "read" | "write";
+  /** JSON Pointers, `*` for any index; what goes to, through or above amount, payTo, asset, network, resource, payer is `protected_field`. */
+  volatile?: string[];
+  keyReads?: boolean;
+}
+export interface CallKey { key: string; argsHash: Hex }
 /** Identity of an intent: a digest of what is wanted and by whom. A label is display only. */
 export function intentId(i: { principal: Address; operation: string; args: unknown; scope: string; parent?: string }): string;
 /**

@@ -2,6 +2,7 @@
 
 use super::Input;
 use crate::address::Address;
+use crate::call_key::{self, Rule};
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
@@ -27,6 +28,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "requestFingerprint" => request_fingerprint,
         "quoteHash" => quote_hash,
         "quoteKey" => quote_key,
+        "callKey" => call_key,
         "intentId" => intent_id,
         "explicitIntentId" => explicit_intent_id,
         "authorizationNonce" => authorization_nonce,
@@ -134,12 +136,24 @@ fn intent_id(input: &Input) -> Result<Json, Error> {
     let operation = input.json.read("operation", Json::as_str)?;
     let scope = input.json.read("scope", Json::as_str)?;
     let parent = input.json.read_opt("parent", Json::as_str)?;
-    // `null` is a value of its own here, unlike an absent member.
-    let args = match input.json.as_object()?.iter().find(|(name, _)| name == "args") {
-        Some((_, args)) => args,
-        None => input.json.require("args")?,
-    };
-    intent::intent_id(&principal, operation, args, scope, parent).map(Json::text)
+    intent::intent_id(&principal, operation, args(&input.json)?, scope, parent).map(Json::text)
+}
+
+/// `null` is a value of its own here, unlike an absent member.
+fn args(json: &Json) -> Result<&Json, Error> {
+    match json.as_object()?.iter().find(|(name, _)| name == "args") {
+        Some((_, args)) => Ok(args),
+        None => json.require("args"),
+    }
+}
+
+/// Input `{tool, args, scope, rule?}`; answer `{key, argsHash}`, or null for a read that is not keyed.
+fn call_key(input: &Input) -> Result<Json, Error> {
+    let tool = input.json.read("tool", Json::as_str)?;
+    let scope = input.json.read("scope", Json::as_str)?;
+    let rule = input.json.read_opt("rule", Rule::from_json)?.unwrap_or_default();
+    let key = call_key::call_key(tool, args(&input.json)?, scope, &rule)?;
+    Ok(key.map_or(Json::Null, |key| key.to_json()))
 }
 
 fn explicit_intent_id(input: &Input) -> Result<Json, Error> {

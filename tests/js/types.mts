@@ -1,7 +1,7 @@
 // Compiled against the packed package, never run. Each @ts-expect-error is a line that must not compile.
 
 import { CounterfoilError, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
-import { authorizationNonce, classify, resolve, type ChainEvidence } from "counterfoil/core";
+import { authorizationNonce, callKey, classify, resolve, type ChainEvidence } from "counterfoil/core";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { verifyReceipt, type Report } from "counterfoil/verify";
@@ -31,6 +31,9 @@ if (verdict === "maybe") void 0;
 
 const nonce: `0x${string}` = authorizationNonce({ intentId: "i", payer: "0x00", network: "eip155:8453", asset: "0x00", generation: 0 });
 const money: "none" | "possible" | "proven" | "proven_twice" = classify({ status: 200 }).money;
+const keyed: string | undefined = callKey({ tool: "t", args: { q: 1 }, scope: "run", rule: { effect: "write", volatile: ["/ts"] } })?.key;
+// @ts-expect-error reads have no key
+callKey({ tool: "t", args: {}, scope: "run" }).key;
 const report: Report = verifyReceipt("{}", { body: key, evidence: [evidence] });
 // @ts-expect-error a body is bytes
 verifyReceipt("{}", { body: "text" });
