@@ -219,6 +219,11 @@ registry! {
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // verification
+    ProofMalformed "proof_malformed" ReadChain Possible "A node of the proof, or what the trie holds, is not in its one canonical encoding.";
+    ProofRootMismatch "proof_root_mismatch" ReadChain Possible "The proof starts at another root than the one that is trusted.";
+    ProofNodeMismatch "proof_node_mismatch" ReadChain Possible "A node of the proof is not the one that the node before it names.";
+    ProofIncomplete "proof_incomplete" ReadChain Possible "The proof ends before it answers.";
+    ProofTooLong "proof_too_long" ReadChain Possible "The proof goes on after it has answered, or is longer than its key allows.";
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
     InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";

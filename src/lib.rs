@@ -50,6 +50,8 @@ pub mod policy;
 
 pub mod journal;
 
+pub mod trie;
+
 pub mod evidence;
 
 pub mod receipt;

@@ -6,6 +6,7 @@
 
 mod client;
 mod core;
+mod proof;
 mod values;
 mod verify;
 mod x402;
@@ -70,10 +71,17 @@ fn run(
         bytes,
         secret,
     };
-    [values::call, core::call, x402::call, verify::call, client::call]
-        .iter()
-        .find_map(|module| module(name, &input))
-        .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
+    [
+        values::call,
+        core::call,
+        x402::call,
+        verify::call,
+        proof::call,
+        client::call,
+    ]
+    .iter()
+    .find_map(|module| module(name, &input))
+    .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
 }
 
 /// Overwrites the stack below the caller's frame. Types that wipe themselves do so where they end; moving them leaves copies

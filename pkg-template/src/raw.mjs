@@ -63,3 +63,12 @@ export function explicitIntentId(principal, id) {
 export function defaultSecret(privateKey) {
   return fromHex(call("defaultSecret", {}, undefined, privateKey));
 }
+
+/** What the trie of that root holds under the key, null when the proof shows that there is nothing. */
+export function trieVerify({ root, key, proof }) {
+  return call("rawTrieVerify", { root, key, proof }).value;
+}
+
+export function trieProof({ entries, key }) {
+  return call("rawTrieProof", { entries, key });
+}

@@ -31,3 +31,7 @@ export function addressOfKey(privateKey: Uint8Array): Address;
 export function explicitIntentId(principal: Address, id: string): string;
 /** What keys nonces and payment ids when the payer configures no secret. */
 export function defaultSecret(privateKey: Uint8Array): Uint8Array;
+/** What a Merkle-Patricia proof shows: the value under the key, or null when there is none. Throws `proof_*` for anything that is no proof. */
+export function trieVerify(v: { root: Hex; key: Hex; proof: Hex[] }): Hex | null;
+/** The root of the trie of these entries, and the proof of what it holds under the key. */
+export function trieProof(v: { entries: { key: Hex; value: Hex }[]; key: Hex }): { root: Hex; proof: Hex[] };
