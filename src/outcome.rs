@@ -6,33 +6,47 @@
 //! | answer | outcome | money | next | code |
 //! |---|---|---|---|---|
 //! | refused before anything was sent, first send | rejected | none | resend_same | `not_sent` |
-//! | timeout, reset, abort, no status | unknown | possible | resend_same | `outcome_unknown` |
-//! | the same, after a header that says settled | unknown | proven | resend_same | `body_truncated` |
+//! | timeout, reset, abort, no status; a success whose JSON stops in the middle | unknown | possible | resend_same | `outcome_unknown` |
+//! | the same, with a header that says settled | unknown | proven | resend_same | `body_truncated` |
 //! | a conflict code | conflict | possible | stop | that code |
 //! | an in-flight code | in_flight | possible | wait | that code |
+//! | 2xx, settlement `success:true` with a transaction hash | settled | proven | stop | `settled` |
+//! | other status, settlement `success:true` | unknown | proven | resend_same | `paid_not_delivered` |
 //! | a code that says the authorization is used | unknown | possible | read_chain | that code |
 //! | a code about the seller's order | unknown | possible | read_order | that code |
-//! | 2xx, settlement `success:true` with a transaction hash | settled | proven | stop | `settled` |
 //! | 2xx, a settlement that can't be read or names no hash | delivered | possible | read_chain | `delivered_unverified` |
 //! | 2xx without settlement | unknown | possible | read_chain | `delivered_unconfirmed` |
-//! | other status, settlement `success:true` | unknown | proven | resend_same | `paid_not_delivered` |
 //! | 402, first send, a verify refusal of the list, no hash | rejected | possible | wait | that code |
 //! | 402 else, also `settlement_pending` in the header | unknown | possible | read_chain | that code or `outcome_unknown` |
+//! | a stored answer of an earlier run, else | unknown | possible | read_chain | `outcome_unknown` |
 //! | bare 409, first send | in_flight | possible | wait | `payment_in_flight` |
-//! | bare 409 on a resend, 3xx, other 4xx | unknown | possible | read_chain | `outcome_unknown` |
+//! | bare 409 on a resend, bare 422, 3xx, other 4xx | unknown | possible | read_chain | `outcome_unknown` |
 //! | 408, 425, 429 | unknown | possible | wait | `outcome_unknown` |
 //! | 5xx | unknown | possible | resend_same | `outcome_unknown` |
 //!
-//! *Proven* here rests on the seller's word against itself; only the chain proves it to others.
+//! *Proven* here rests on the seller's word against itself; only the chain proves it to others. A conflict or in-flight code
+//! beside a settlement that says settled has the money proven; behind a success other than 202 that body is the goods and
+//! its codes are not looked at. In place of `outcome_unknown` stands a code about the request where the seller gave one.
+//!
+//! A bare 422 stays unknown. A server that follows the IETF draft means by it that the key was used for another payload,
+//! but every framework answers so to input it does not like: the status alone raises no alert. Nothing is lost by that:
+//! neither reading signs anew, and both end in a read of the chain.
 
+mod answer;
 mod codes;
+mod hints;
+mod poll;
 mod retry_after;
 
-use crate::error::{Error, Money, Next};
-use crate::json::{self, Json};
-use crate::x402::settlement_response::{self, SettlementResponse};
+pub use answer::Answer;
+pub use codes::{known_codes, Family};
+
+use crate::error::{Money, Next};
+use crate::json::Json;
+use crate::x402::settlement_response::SettlementResponse;
 use crate::x402::{self, payment_required};
-use codes::Family;
+use answer::Settlement;
+use hints::ReturnCheck;
 
 /// Code of an answer that came without a word about the settlement.
 pub const DELIVERED_UNCONFIRMED: &str = "delivered_unconfirmed";
@@ -55,6 +69,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every class there is.
+    pub const ALL: &'static [Outcome] = &[
+        Outcome::Settled,
+        Outcome::Delivered,
+        Outcome::Rejected,
+        Outcome::InFlight,
+        Outcome::Conflict,
+        Outcome::Unknown,
+    ];
+
     /// The text used on every boundary.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,23 +90,6 @@ impl Outcome {
             Outcome::Unknown => "unknown",
         }
     }
-}
-
-/// What came back, or what kept it from coming.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Answer {
-    /// `timeout`, `reset`, `aborted` or `refused_before_send`; any other text counts as a failure after the send.
-    pub transport: Option<String>,
-    /// HTTP status.
-    pub status: Option<u64>,
-    /// Header names in any case, values.
-    pub headers: Vec<(String, String)>,
-    /// Body text; looked at up to 1 MiB.
-    pub body: Option<String>,
-    /// When it came, for a `Retry-After` date in an answer without `Date`.
-    pub received_at: Option<u64>,
-    /// Whether these bytes were sent before.
-    pub resend: bool,
 }
 
 /// What an answer means.
@@ -98,81 +105,13 @@ pub struct Classification {
     pub code: String,
     /// Seconds to wait, 1 to 300, where the seller said so.
     pub retry_after: Option<u64>,
+    /// Where the seller says the payment can be asked after: a URL of the origin that was asked, or the name of a tool of
+    /// the same server. Anything else that stood there is left out.
+    pub poll: Option<String>,
     /// The transaction that the seller names, when it is a 32-byte hash.
     pub transaction: Option<String>,
     /// The settlement response, when it could be read.
     pub settlement: Option<SettlementResponse>,
-}
-
-impl Answer {
-    /// The answer from JSON. Errors: `invalid_type`, `number_out_of_range`.
-    pub fn from_json(json: &Json) -> Result<Self, Error> {
-        json.as_object()?;
-        let headers = json.read_opt("headers", |headers| {
-            let text = |(name, value): &(String, Json)| {
-                value
-                    .as_string()
-                    .map(|value| (name.clone(), value))
-                    .map_err(|error| error.within(name))
-            };
-            headers
-                .as_object()?
-                .iter()
-                .filter(|(_, value)| *value != Json::Null)
-                .map(text)
-                .collect()
-        })?;
-        Ok(Answer {
-            transport: json.read_opt("transport", Json::as_string)?,
-            status: json.read_opt("status", Json::as_u64)?,
-            headers: headers.unwrap_or_default(),
-            body: json.read_opt("body", Json::as_string)?,
-            received_at: json.read_opt("receivedAt", Json::as_u64)?,
-            resend: json.read_opt("resend", Json::as_bool)?.unwrap_or(false),
-        })
-    }
-
-    /// The value of a header. Two headers of one name that differ are as good as none: `Some(None)`.
-    pub fn header(&self, name: &str) -> Option<Option<&str>> {
-        let mut values = self
-            .headers
-            .iter()
-            .filter(|(key, _)| key.eq_ignore_ascii_case(name));
-        let (_, first) = values.next()?;
-        Some(values.all(|(_, other)| other == first).then_some(first.as_str()))
-    }
-
-    fn body_json(&self) -> Option<Json> {
-        let body = self.body.as_deref().filter(|body| body.len() <= x402::MAX_BODY)?;
-        json::parse(body).ok()
-    }
-
-    /// The raw settlement header, by either name; the outer `None` when there is none.
-    fn settlement_header(&self) -> Option<Option<&str>> {
-        self.header(x402::PAYMENT_RESPONSE)
-            .or_else(|| self.header(x402::X_PAYMENT_RESPONSE))
-    }
-
-    /// The raw value of the settlement header, when there is one and no other that differs.
-    pub fn settlement_text(&self) -> Option<&str> {
-        self.settlement_header().flatten()
-    }
-
-    fn settlement(&self) -> Settlement {
-        match self.settlement_header() {
-            None => Settlement::Absent,
-            Some(value) => match value.map(settlement_response::parse) {
-                Some(Ok(response)) => Settlement::Read(response),
-                _ => Settlement::Unreadable,
-            },
-        }
-    }
-}
-
-enum Settlement {
-    Absent,
-    Unreadable,
-    Read(SettlementResponse),
 }
 
 impl Classification {
@@ -182,7 +121,7 @@ impl Classification {
         matches!(self.outcome, Outcome::Settled | Outcome::Delivered) || self.code == DELIVERED_UNCONFIRMED
     }
 
-    /// `{outcome, money, next, code, retryAfter?, transaction?}`.
+    /// `{outcome, money, next, code, retryAfter?, poll?, transaction?}`.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("outcome", Json::text(self.outcome.as_str())),
@@ -191,6 +130,7 @@ impl Classification {
             ("code", Json::text(self.code.as_str())),
         ])
         .with_some("retryAfter", self.retry_after.map(Json::number))
+        .with_some("poll", self.poll.as_deref().map(Json::text))
         .with_some("transaction", self.transaction.as_deref().map(Json::text))
     }
 }
@@ -211,90 +151,126 @@ pub fn classify(answer: &Answer) -> Classification {
         _ => None,
     };
     let done = matches!(outcome, Outcome::Settled | Outcome::Delivered);
+    let (retry_after, poll) = match done {
+        true => (None, None),
+        false => (
+            retry_after::seconds(answer, body.as_ref()),
+            poll::target(answer, body.as_ref()),
+        ),
+    };
     Classification {
         outcome,
         money,
         next,
         code: code.to_owned(),
-        retry_after: if done {
-            None
-        } else {
-            retry_after::seconds(answer, body.as_ref())
-        },
+        retry_after,
+        poll,
         transaction: settlement.as_ref().and_then(SettlementResponse::transaction_hash),
         settlement,
     }
 }
 
 fn verdict(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Verdict {
-    let claimed = match settlement {
-        Settlement::Read(response) => response.success && response.transaction_hash().is_some(),
-        _ => false,
-    };
+    let claimed = settlement.claimed();
+    let money = if claimed { Money::Proven } else { Money::Possible };
     if answer.transport.as_deref() == Some("refused_before_send") && answer.status.is_none() && !answer.resend
     {
         return (Outcome::Rejected, Money::None, Next::ResendSame, "not_sent");
     }
-    let Some(status) = answer.status.filter(|_| answer.transport.is_none()) else {
-        return match claimed {
-            true => (
-                Outcome::Unknown,
-                Money::Proven,
-                Next::ResendSame,
-                "body_truncated",
-            ),
-            false => unknown(Next::ResendSame, "outcome_unknown"),
-        };
+    let cut = match claimed {
+        true => (Outcome::Unknown, money, Next::ResendSame, "body_truncated"),
+        false => unknown(Next::ResendSame, "outcome_unknown"),
     };
-    let delivered = (200..300).contains(&status);
-    if claimed {
-        return match delivered {
-            true => (Outcome::Settled, Money::Proven, Next::Stop, "settled"),
-            false => (
-                Outcome::Unknown,
-                Money::Proven,
-                Next::ResendSame,
-                "paid_not_delivered",
-            ),
-        };
+    let Some(status) = answer.status.filter(|_| answer.transport.is_none()) else {
+        return cut;
+    };
+    let success = (200..300).contains(&status);
+    if success && hints::json_cut(answer) {
+        return cut;
     }
-    match codes::in_body(body) {
-        Some((code, Family::Conflict)) => return (Outcome::Conflict, Money::Possible, Next::Stop, code),
-        Some((code, Family::InFlight)) => return (Outcome::InFlight, Money::Possible, Next::Wait, code),
+    let said = said(answer, body, settlement, status);
+    // Behind a settled success the body is the goods, and goods may say anything. 202 promises none.
+    let goods = claimed && success && status != 202;
+    match said {
+        Some((code, Family::Conflict)) if !goods => return (Outcome::Conflict, money, Next::Stop, code),
+        Some((code, Family::InFlight)) if !goods => return (Outcome::InFlight, money, Next::Wait, code),
+        _ if claimed && success => return (Outcome::Settled, money, Next::Stop, "settled"),
+        _ if claimed => return (Outcome::Unknown, money, Next::ResendSame, "paid_not_delivered"),
         Some((code, Family::Used)) => return unknown(Next::ReadChain, code),
         Some((code, Family::Order)) => return unknown(Next::ReadOrder, code),
-        Some((_, Family::Refusal)) | None => {}
+        _ => {}
     }
+    let code = match said {
+        Some((code, Family::Request)) => code,
+        _ => "outcome_unknown",
+    };
+    let replayed = hints::replayed(answer);
     match status {
-        200..=299 if codes::asks_again(body) => unknown(Next::ReadChain, "outcome_unknown"),
-        200..=299 => match settlement {
-            Settlement::Absent => unknown(Next::ReadChain, DELIVERED_UNCONFIRMED),
-            Settlement::Read(response) if !response.success => unknown(Next::ReadChain, reason(response)),
-            _ => (
-                Outcome::Delivered,
-                Money::Possible,
-                Next::ReadChain,
-                "delivered_unverified",
-            ),
-        },
-        402 => payment_required(answer, body, settlement),
-        409 if !answer.resend => (
+        200..=299 => without_claim(answer, body, settlement),
+        402 => payment_required(answer, body, settlement, replayed),
+        // The answer of an earlier run, kept: asking again brings the same one.
+        _ if replayed => unknown(Next::ReadChain, code),
+        409 if !answer.resend && code == "outcome_unknown" => (
             Outcome::InFlight,
             Money::Possible,
             Next::Wait,
             "payment_in_flight",
         ),
-        408 | 425 | 429 => unknown(Next::Wait, "outcome_unknown"),
-        500..=599 => unknown(Next::ResendSame, "outcome_unknown"),
-        _ => unknown(Next::ReadChain, "outcome_unknown"),
+        408 | 425 | 429 => unknown(Next::Wait, code),
+        500..=599 => unknown(Next::ResendSame, code),
+        _ => unknown(Next::ReadChain, code),
     }
 }
 
-/// 402 after paying. A refusal counts as one only on the first send, only with a code of the list, and only when no
-/// transaction is named: then the seller refused before it settled. It holds the authorization all the same.
-fn payment_required(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Verdict {
+/// The first code that is known: in the body, in the settlement's reason, in what some sellers say beside it. The reason of
+/// a success and of a 402 answer has a meaning of its own.
+fn said(answer: &Answer, body: Option<&Json>, settlement: &Settlement, status: u64) -> Option<codes::Known> {
+    let reason = || match status {
+        200..=299 | 402 => None,
+        _ => settlement.reason(),
+    };
+    codes::in_body(body)
+        .or_else(reason)
+        .or_else(|| hints::said(answer, body, settlement))
+}
+
+/// A success without a settlement that names its transaction.
+fn without_claim(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Verdict {
+    const UNVERIFIED: Verdict = (
+        Outcome::Delivered,
+        Money::Possible,
+        Next::ReadChain,
+        "delivered_unverified",
+    );
+    if codes::asks_again(body) {
+        return unknown(Next::ReadChain, "outcome_unknown");
+    }
+    match settlement {
+        Settlement::Absent => match hints::return_check(answer) {
+            Some(ReturnCheck::Confirmed | ReturnCheck::Replay) => UNVERIFIED,
+            Some(ReturnCheck::Pending | ReturnCheck::Unconfirmed | ReturnCheck::NotCharged) => {
+                unknown(Next::ReadChain, "outcome_unknown")
+            }
+            None => unknown(Next::ReadChain, DELIVERED_UNCONFIRMED),
+        },
+        Settlement::Read(response) if !response.success => unknown(
+            Next::ReadChain,
+            settlement.reason().map_or("outcome_unknown", |(code, _)| code),
+        ),
+        _ => UNVERIFIED,
+    }
+}
+
+/// 402 after paying. A refusal counts as one only on the first send, only with a code of the list, and only when nothing
+/// beside it speaks of a settlement: then the seller refused before it settled. It holds the authorization all the same.
+fn payment_required(
+    answer: &Answer,
+    body: Option<&Json>,
+    settlement: &Settlement,
+    replayed: bool,
+) -> Verdict {
     let stated = match settlement {
-        Settlement::Read(response) => response.error_reason.as_deref().and_then(codes::known),
+        Settlement::Read(_) => settlement.reason(),
         Settlement::Unreadable => None,
         Settlement::Absent => codes::in_body(body).or_else(|| {
             let price = payment_required::parse(Some(answer.header(x402::PAYMENT_REQUIRED)??), None).ok()?;
@@ -302,19 +278,13 @@ fn payment_required(answer: &Answer, body: Option<&Json>, settlement: &Settlemen
         }),
     };
     let named = matches!(settlement, Settlement::Read(response) if !response.transaction.is_empty());
+    let again = answer.resend || replayed;
+    let doubted = named || hints::said(answer, body, settlement).is_some();
     match stated {
-        Some((code, Family::Refusal)) if !answer.resend && !named => {
+        Some((code, Family::Refusal)) if !again && !doubted => {
             (Outcome::Rejected, Money::Possible, Next::Wait, code)
         }
         Some((code, _)) => unknown(Next::ReadChain, code),
         None => unknown(Next::ReadChain, "outcome_unknown"),
     }
-}
-
-fn reason(response: &SettlementResponse) -> &'static str {
-    response
-        .error_reason
-        .as_deref()
-        .and_then(codes::known)
-        .map_or("outcome_unknown", |(code, _)| code)
 }

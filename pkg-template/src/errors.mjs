@@ -15,7 +15,7 @@ export class CounterfoilError extends Error {
     if (field) this.field = field;
     this.next = detail.next ?? known.next;
     this.money = detail.money ?? known.money;
-    for (const name of ["intentId", "attemptId", "retryAfter"]) {
+    for (const name of ["intentId", "attemptId", "retryAfter", "poll"]) {
       if (detail[name] !== undefined && detail[name] !== null) this[name] = detail[name];
     }
   }

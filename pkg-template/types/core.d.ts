@@ -70,9 +70,13 @@ export function paymentId(p: { intentId: string; quoteHash: Hex; generation: num
 export function classify(answer: {
   transport?: "timeout" | "reset" | "aborted" | "refused_before_send";
   status?: number; headers?: Record<string, string>; body?: string; receivedAt?: Seconds; resend?: boolean;
+  /** The URL that was asked: a `poll` of its origin is given back, one of another is not. */
+  url?: string;
 }): {
   outcome: "settled" | "delivered" | "rejected" | "in_flight" | "conflict" | "unknown";
   money: Money; next: Next; code: string; retryAfter?: number; transaction?: Hex;
+  /** Where the payment can be asked after: an absolute URL of the origin that was asked, or the name of a tool of the same server. */
+  poll?: string;
 };
 /**
  * Reads the chain evidence for the authorizations signed under one nonce (one, or all siblings: re-quotes, later windows; `index` names the one paid). Sources

@@ -16,7 +16,7 @@ export type Next =
 /** Thrown by every function of this package. `code` is permanent; `next` is what is safe to do now. */
 export class CounterfoilError extends Error {
   constructor(code: string, detail?: {
-    field?: string; next?: Next; money?: Money; intentId?: string; attemptId?: string; retryAfter?: number; cause?: unknown;
+    field?: string; next?: Next; money?: Money; intentId?: string; attemptId?: string; retryAfter?: number; poll?: string; cause?: unknown;
   });
   readonly name: "CounterfoilError";
   /** snake_case, from the one registry. */
@@ -29,6 +29,8 @@ export class CounterfoilError extends Error {
   readonly attemptId?: string;
   /** Seconds. */
   readonly retryAfter?: number;
+  /** Where the seller says the payment can be asked after: a URL of its own origin, or the name of one of its tools. */
+  readonly poll?: string;
 }
 
 export interface Eip712Domain { name: string; version: string; chainId: number; verifyingContract: Address }

@@ -9,6 +9,7 @@ use crate::outcome::{self, Answer, Outcome};
 
 pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>) -> Result<Effect, Error> {
     let mut answer = answer.clone();
+    answer.url = Some(state.intent()?.request.url.clone());
     let attempt = state.current_mut()?;
     answer.resend = answer.resend || attempt.sends.len() > 1;
     let seen = outcome::classify(&answer);
@@ -27,6 +28,7 @@ pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>
     let attempt_id = attempt.attempt_id.clone();
     let paid = attempt.state == attempt::State::Paid;
     state.retry_after = seen.retry_after;
+    state.poll = seen.poll;
     state.read = false;
     match seen.outcome {
         Outcome::Conflict => {

@@ -18,6 +18,8 @@ pub struct Failure {
     pub money: Money,
     /// Seconds after which a new call can say more.
     pub retry_after: Option<Seconds>,
+    /// Where the seller says the payment can be asked after.
+    pub poll: Option<String>,
 }
 
 impl From<Error> for Failure {
@@ -29,6 +31,7 @@ impl From<Error> for Failure {
             next,
             money,
             retry_after: None,
+            poll: None,
         }
     }
 }
@@ -52,6 +55,12 @@ impl Failure {
         self
     }
 
+    /// The same failure with a place to ask.
+    pub fn at(mut self, poll: Option<String>) -> Self {
+        self.poll = poll;
+        self
+    }
+
     /// As the boundary carries it.
     pub fn to_json(&self, intent_id: Option<&str>, attempt_id: Option<&str>) -> Json {
         Json::object([
@@ -64,6 +73,7 @@ impl Failure {
         .with_some("intentId", intent_id.map(Json::text))
         .with_some("attemptId", attempt_id.map(Json::text))
         .with_some("retryAfter", self.retry_after.map(Json::number))
+        .with_some("poll", self.poll.as_deref().map(Json::text))
     }
 }
 

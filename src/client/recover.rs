@@ -353,7 +353,9 @@ fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
         .valid_before()
         .saturating_sub(context.now)
         .clamp(1, MAX_RETRY_AFTER);
-    Failure::from(code).after(Some(state.retry_after.unwrap_or(decidable)))
+    Failure::from(code)
+        .after(Some(state.retry_after.unwrap_or(decidable)))
+        .at(state.poll.clone())
 }
 
 /// Waits before the same bytes go out again: as long as the seller asked, else 1, 2, 4 … seconds.
@@ -361,7 +363,9 @@ fn pause(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let wait = state.retry_after.unwrap_or(1 << state.resends.min(8));
     if wait > context.config.max_wait {
         let failure = match state.current()?.state {
-            attempt::State::Paid => Failure::from(Code::PaymentInFlight).money(Money::Proven),
+            attempt::State::Paid => Failure::from(Code::PaymentInFlight)
+                .money(Money::Proven)
+                .at(state.poll.clone()),
             _ => unresolved_failure(state, context),
         };
         let then = match state.start.mode {

@@ -232,6 +232,8 @@ pub struct State {
     pub resends: u64,
     /// Wait asked for by the last answer.
     pub retry_after: Option<Seconds>,
+    /// Where the last answer says the payment can be asked after.
+    pub poll: Option<String>,
     /// Conflicts met.
     pub conflicts: u64,
     /// The chain was read since the last send.
@@ -262,6 +264,7 @@ impl State {
             same_terms: false,
             resends: 0,
             retry_after: None,
+            poll: None,
             conflicts: 0,
             read: false,
             first_generation: 0,
@@ -331,6 +334,7 @@ impl State {
         .with("sameTerms", Json::Bool(self.same_terms))
         .with("resends", Json::number(self.resends))
         .with_some("retryAfter", self.retry_after.map(Json::number))
+        .with_some("poll", self.poll.as_deref().map(Json::text))
         .with("conflicts", Json::number(self.conflicts))
         .with("read", Json::Bool(self.read))
         .with("firstGeneration", Json::number(self.first_generation))
@@ -356,6 +360,7 @@ impl State {
             same_terms: json.read("sameTerms", Json::as_bool)?,
             resends: json.read("resends", Json::as_u64)?,
             retry_after: json.read_opt("retryAfter", Json::as_u64)?,
+            poll: json.read_opt("poll", Json::as_string)?,
             conflicts: json.read("conflicts", Json::as_u64)?,
             read: json.read("read", Json::as_bool)?,
             first_generation: json.read("firstGeneration", Json::as_u64)?,
@@ -470,11 +475,13 @@ fn failure_from_json(json: &Json) -> Result<Failure, Error> {
     let next = json.read("next", |next| Next::parse(next.as_str()?).ok_or_else(invalid))?;
     let field = json.read("field", Json::as_string)?;
     let retry_after = json.read_opt("retryAfter", Json::as_u64)?;
+    let poll = json.read_opt("poll", Json::as_string)?;
     Ok(Failure {
         code,
         field,
         next,
         money,
         retry_after,
+        poll,
     })
 }

@@ -3,8 +3,8 @@
 use crate::json::Json;
 
 /// What a known code means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
     /// Another request holds the id.
     Conflict,
     /// The same request is still running.
@@ -15,6 +15,16 @@ pub(super) enum Family {
     Order,
     /// The payment was refused by verification, before anything was sent to the chain.
     Refusal,
+    /// The seller wants another request, or none for now. What became of the payment is not said.
+    Request,
+}
+
+/// A code and what it means.
+pub(super) type Known = (&'static str, Family);
+
+/// Every code that is known, with its family.
+pub const fn known_codes() -> &'static [(&'static str, Family)] {
+    KNOWN
 }
 
 /// Refusals are verify codes of the x402 specification and of the official facilitator. Codes of settling
@@ -24,8 +34,10 @@ const KNOWN: &[(&str, Family)] = &[
     ("payment_identifier_conflict", Family::Conflict),
     ("idempotency_conflict", Family::Conflict),
     ("credential_bound_elsewhere", Family::Conflict),
+    ("idempotency_error", Family::Conflict),
     ("payment_in_flight", Family::InFlight),
     ("idempotency_in_flight", Family::InFlight),
+    ("idempotency_key_in_use", Family::InFlight),
     ("quote_already_paying", Family::InFlight),
     ("payment_pending", Family::InFlight),
     ("settlement_pending", Family::InFlight),
@@ -40,6 +52,19 @@ const KNOWN: &[(&str, Family)] = &[
     ("not_cancellable", Family::Order),
     ("quote_expired", Family::Order),
     ("merchant_unavailable", Family::Order),
+    ("payment_amount_mismatch", Family::Request),
+    ("pii_required", Family::Request),
+    ("pii_plaintext_rejected", Family::Request),
+    ("validation_failed", Family::Request),
+    ("below_minimum", Family::Request),
+    ("above_max_order", Family::Request),
+    ("new_merchant_cap", Family::Request),
+    ("terms_not_accepted", Family::Request),
+    ("rate_limited", Family::Request),
+    ("banned", Family::Request),
+    ("test_sku_daily_cap", Family::Request),
+    ("no_rail_available", Family::Request),
+    ("idempotency_key_required", Family::Request),
     ("insufficient_funds", Family::Refusal),
     (
         "invalid_exact_evm_payload_authorization_valid_after",
@@ -85,17 +110,23 @@ const KNOWN: &[(&str, Family)] = &[
     ("unsupported_payload_type", Family::Refusal),
     ("extension_echo_mismatch", Family::Refusal),
     ("eip6492_factory_not_allowed", Family::Refusal),
+    ("malformed_credential", Family::Refusal),
+    ("method_unsupported", Family::Refusal),
 ];
 
 /// The longest text that is compared with a code, in bytes.
 const MAX_TEXT: usize = 256;
 
+fn folded(text: &str) -> String {
+    text.trim().to_ascii_lowercase().replace(['-', ' '], "_")
+}
+
 /// The code that the text is, whatever its case and with hyphens or spaces for underscores.
-pub(super) fn known(text: &str) -> Option<(&'static str, Family)> {
+pub(super) fn known(text: &str) -> Option<Known> {
     if text.len() > MAX_TEXT {
         return None;
     }
-    let folded = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    let folded = folded(text);
     KNOWN
         .iter()
         .find(|(code, _)| *code == folded)
@@ -103,34 +134,73 @@ pub(super) fn known(text: &str) -> Option<(&'static str, Family)> {
         .or_else(|| used_text(&folded))
 }
 
-/// The token contract's own words, wherever a seller passes them on.
-fn used_text(folded: &str) -> Option<(&'static str, Family)> {
-    folded
-        .contains("authorization_is_used_or_canceled")
-        .then_some(("authorization_used", Family::Used))
+/// The token contract's own words and what sellers make of them, wherever they pass them on.
+fn used_text(folded: &str) -> Option<Known> {
+    [
+        "authorization_is_used",
+        "authorization_was_used",
+        "authorization_already_used",
+        "authorization_is_already_used",
+        "authorization_has_already_been_used",
+    ]
+    .iter()
+    .any(|words| folded.contains(words))
+    .then_some(("authorization_used", Family::Used))
+}
+
+fn text<'a>(of: &'a Json, name: &str) -> Option<&'a str> {
+    of.get(name)?.as_str().ok()
 }
 
 /// The first known code of a body, in this order: tail of the problem `type`, `code`, `error_code`, `error`, `error.code`,
-/// `errorReason`.
-pub(super) fn in_body(body: Option<&Json>) -> Option<(&'static str, Family)> {
+/// `error.type`, `errorReason`, the same members of a JSON-RPC error's `data`; last a message that tells of a used
+/// authorization.
+pub(super) fn in_body(body: Option<&Json>) -> Option<Known> {
     let body = body?;
-    let text = |value: Option<&Json>| value.and_then(|value| value.as_str().ok()).and_then(known);
-    let tail = body.get("type").and_then(|value| value.as_str().ok());
-    tail.and_then(|uri| uri.rsplit(['/', '#', ':']).next())
+    let error = body.get("error");
+    of_members(body)
+        .or_else(|| of_members(error?.get("data")?))
+        .or_else(|| message(body))
+        .or_else(|| message(error?))
+}
+
+fn of_members(of: &Json) -> Option<Known> {
+    let named = |of: &Json, name: &str| text(of, name).and_then(known);
+    text(of, "type")
+        .and_then(|uri| uri.rsplit(['/', '#', ':']).next())
         .and_then(known)
         .or_else(|| {
             ["code", "error_code", "error"]
                 .iter()
-                .find_map(|name| text(body.get(name)))
+                .find_map(|name| named(of, name))
         })
-        .or_else(|| text(body.get("error")?.get("code")))
-        .or_else(|| text(body.get("errorReason")))
+        .or_else(|| {
+            let error = of.get("error")?;
+            named(error, "code").or_else(|| named(error, "type"))
+        })
+        .or_else(|| named(of, "errorReason"))
 }
 
-/// Whether a body is a JSON-RPC error that asks for payment, which HTTP carries under 200.
+/// What people are told, read for one thing only.
+fn message(of: &Json) -> Option<Known> {
+    ["detail", "message", "title", "errorMessage"]
+        .iter()
+        .filter_map(|name| text(of, name))
+        .filter(|text| text.len() <= MAX_TEXT)
+        .find_map(|text| used_text(&folded(text)))
+}
+
+/// Whether a body asks for the payment, or refuses it, under a status that says success: a JSON-RPC error with one of the
+/// codes for that, or the price as the result of a tool.
 pub(super) fn asks_again(body: Option<&Json>) -> bool {
-    let code = body
-        .and_then(|body| body.get("error"))
-        .and_then(|error| error.get("code"));
-    matches!(code, Some(Json::Number(literal)) if literal == "402" || literal == "-32042")
+    let Some(body) = body else { return false };
+    let code = body.get("error").and_then(|error| error.get("code"));
+    let refused = matches!(code, Some(Json::Number(literal)) if ["402", "-32042", "-32043"].contains(&literal.as_str()));
+    let price = |result: &Json| {
+        result.get("isError") == Some(&Json::Bool(true))
+            && result
+                .get("structuredContent")
+                .is_some_and(|price| price.get("accepts").is_some())
+    };
+    refused || body.get("result").is_some_and(price)
 }

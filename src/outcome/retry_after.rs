@@ -1,6 +1,6 @@
 //! How long the seller asks to wait.
 
-use super::Answer;
+use super::answer::Answer;
 use crate::json::Json;
 use crate::time;
 
