@@ -40,6 +40,8 @@ pub mod quote;
 
 pub mod call_key;
 
+pub mod problem;
+
 pub mod intent;
 
 pub mod outcome;
@@ -51,6 +53,10 @@ pub mod policy;
 pub mod journal;
 
 pub mod trie;
+
+pub mod order;
+
+pub mod admission;
 
 pub mod evidence;
 
