@@ -95,6 +95,9 @@ pub struct Verdict {
     pub decidable_at: Option<Seconds>,
     /// The transaction that used or cancelled the nonce.
     pub transaction: Option<String>,
+    /// Where the event of the nonce stands: block number, then the log's index in the block. The order of two of them is
+    /// the order in which they happened.
+    pub position: Option<(u64, u64)>,
     /// Which authorization was paid; absent when several were signed on the terms that were paid.
     pub index: Option<usize>,
     /// Short tokens: what limits the verdict, or what could not be read.
@@ -117,6 +120,7 @@ impl Verdict {
             next,
             decidable_at: None,
             transaction: None,
+            position: None,
             index: None,
             reasons,
         }
@@ -124,6 +128,7 @@ impl Verdict {
 
     fn by(mut self, log: &Log) -> Verdict {
         self.transaction = Some(hex::encode(log.transaction));
+        self.position = Some((log.block_number, log.index));
         self
     }
 

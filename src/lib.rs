@@ -38,9 +38,9 @@ pub mod fingerprint;
 
 pub mod quote;
 
-pub mod call_key;
+pub mod finding;
 
-pub mod problem;
+pub mod call_key;
 
 pub mod intent;
 
@@ -54,13 +54,11 @@ pub mod journal;
 
 pub mod trie;
 
-pub mod order;
-
-pub mod admission;
-
 pub mod evidence;
 
 pub mod receipt;
+
+pub mod conflict;
 
 pub mod client;
 

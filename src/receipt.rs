@@ -15,7 +15,7 @@ mod bundle;
 mod checks;
 mod material;
 mod profiles;
-mod record;
+pub(crate) mod record;
 
 use crate::base64;
 use crate::error::Error;

@@ -7,7 +7,6 @@
 mod client;
 mod core;
 mod proof;
-mod seller;
 mod values;
 mod verify;
 mod x402;
@@ -79,7 +78,6 @@ fn run(
         verify::call,
         proof::call,
         client::call,
-        seller::call,
     ]
     .iter()
     .find_map(|module| module(name, &input))

@@ -1,10 +1,16 @@
-// counterfoil/verify: what a receipt proves, and signatures in bulk.
+// counterfoil/verify: what a receipt proves, what contradicts itself in several journals, and signatures in bulk.
 
 import { call, fromHex, isBytes, object, text } from "./boundary.mjs";
+import { CounterfoilError } from "./errors.mjs";
 
 export function verifyReceipt(receipt, material = {}) {
   const { body, ...rest } = object(material, "material");
   return call("verifyReceipt", { receipt: text(receipt, "receipt"), material: rest }, body);
+}
+
+export function findConflicts(bundles) {
+  if (!Array.isArray(bundles)) throw new CounterfoilError("invalid_type", { field: "bundles" });
+  return call("findConflicts", { bundles: bundles.map((bundle, index) => text(bundle, `bundles[${index}]`)) });
 }
 
 export function verifySignatures(items) {

@@ -14,7 +14,7 @@ use crate::x402::payment_required::{Offer, PaymentRequired};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
 /// One purpose and everything that was done for it.
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub intent_id: &'a str,
     pub principal: Address,
     pub id: Option<&'a str>,
@@ -34,7 +34,7 @@ pub(super) struct Record<'a> {
 }
 
 /// A frozen offer.
-pub(super) struct Quote<'a> {
+pub(crate) struct Quote<'a> {
     pub hash: [u8; 32],
     pub requirements: &'a Json,
     pub offer: Offer,
@@ -43,7 +43,7 @@ pub(super) struct Quote<'a> {
 }
 
 /// A signed authorization and what came of it.
-pub(super) struct Attempt<'a> {
+pub(crate) struct Attempt<'a> {
     pub id: &'a str,
     pub quote_hash: [u8; 32],
     pub payment_id: Option<&'a str>,
@@ -54,20 +54,21 @@ pub(super) struct Attempt<'a> {
     pub header: Option<(&'a str, &'a str)>,
     pub settlement: Option<&'a str>,
     pub transaction: Option<&'a str>,
-    state: &'a str,
-    observed: Vec<Observation<'a>>,
+    pub state: &'a str,
+    pub observed: Vec<Observation<'a>>,
+    pub evidence: &'a [Json],
     verdict: Option<(&'a str, Option<&'a str>)>,
-    evidence: &'a [Json],
 }
 
-struct Observation<'a> {
+/// What one send brought back.
+pub(crate) struct Observation<'a> {
+    pub outcome: &'a str,
+    pub transaction: Option<&'a str>,
     status: Option<u64>,
-    outcome: &'a str,
-    transaction: Option<&'a str>,
 }
 
 /// The answer, as it was recorded.
-pub(super) struct Delivery<'a> {
+pub(crate) struct Delivery<'a> {
     pub sha256: [u8; 32],
     pub length: u64,
     pub body: Option<&'a str>,
@@ -85,7 +86,7 @@ struct Claim<'a> {
 
 /// The payer and the records. Errors: `receipt_invalid` (type, kind, a state that is not known), `unsupported_version`, those of
 /// the fields with their path.
-pub(super) fn bundle(json: &Json) -> Result<(Address, Vec<Record<'_>>), Error> {
+pub(crate) fn bundle(json: &Json) -> Result<(Address, Vec<Record<'_>>), Error> {
     known(json, "type", &["counterfoil/bundle"])?;
     version(json)?;
     Ok((
@@ -290,6 +291,11 @@ impl Record<'_> {
                 .any(|one| one.state == "paid" || one.settlement.is_some())
     }
 
+    /// Whether a claim is held: paid, not delivered.
+    pub fn holds_claim(&self) -> bool {
+        self.claim.is_some() || self.status == "paid_not_delivered"
+    }
+
     /// The first thing in which the record contradicts itself.
     pub fn contradiction(&self, settlement: Option<&SettlementResponse>) -> Option<&'static str> {
         let rules: [(&'static str, bool); 12] = [
@@ -463,6 +469,16 @@ impl Record<'_> {
 }
 
 impl Attempt<'_> {
+    /// The network that was signed for. Error: `network_invalid`.
+    pub fn network(&self) -> Result<Network, Error> {
+        super::material::network_of(&self.domain)
+    }
+
+    /// Whether the journal calls it proven never to land.
+    pub fn is_void(&self) -> bool {
+        matches!(self.state, "dead" | "cancelled")
+    }
+
     fn complete(&self) -> bool {
         match self.state {
             "planned" | "dead" | "cancelled" => true,

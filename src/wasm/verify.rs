@@ -5,13 +5,14 @@ use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context};
 use crate::json::Json;
-use crate::receipt;
+use crate::{conflict, receipt};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     match name {
         "resolve" => Some(resolve(&input.json)),
         "verifyReceipt" => Some(verify_receipt(input)),
+        "findConflicts" => Some(find_conflicts(&input.json)),
         "bundleEvidenceTargets" => Some(
             input
                 .json
@@ -37,4 +38,10 @@ fn verify_receipt(input: &Input) -> Result<Json, Error> {
         input.json.get("material").unwrap_or(&none),
         input.bytes.as_deref(),
     )
+}
+
+/// Input `{bundles: [text]}`; answer the findings.
+fn find_conflicts(input: &Json) -> Result<Json, Error> {
+    let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
+    Ok(conflict::to_json(&conflict::find_conflicts(&bundles)?))
 }

@@ -4,7 +4,7 @@ import { CounterfoilError, load, signAuthorization, verifySignatures, type Autho
 import { authorizationNonce, callKey, classify, resolve, type ChainEvidence } from "counterfoil/core";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
-import { verifyReceipt, type Report } from "counterfoil/verify";
+import { findConflicts, verifyReceipt, type Report } from "counterfoil/verify";
 
 declare const authorization: Authorization;
 declare const domain: Eip712Domain;
@@ -37,6 +37,10 @@ callKey({ tool: "t", args: {}, scope: "run" }).key;
 const report: Report = verifyReceipt("{}", { body: key, evidence: [evidence] });
 // @ts-expect-error a body is bytes
 verifyReceipt("{}", { body: "text" });
+
+const owed: string | undefined = findConflicts(["{}", key])[0]?.amount;
+// @ts-expect-error bundles come as texts or bytes
+findConflicts([{}]);
 
 const raw: unknown = call("errorCodes", {});
 try {

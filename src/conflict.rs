@@ -1,0 +1,324 @@
+//! What contradicts itself in one or many journals, and what is owed back.
+//!
+//! Bundles are believed here, as far as they go: [`crate::receipt`] says whether one is to be believed. Recorded chain reads are
+//! judged again, and what they prove comes before what a journal or a seller says.
+//!
+//! | code | raised when |
+//! |---|---|
+//! | `duplicate_charge` | a second transfer settled for one intent, or for one quote that carries its own id |
+//! | `transaction_claimed_twice` | two payments name one transaction, and the chain was not read for each |
+//! | `payment_identifier_conflict` | one payment id stands for two things, or the seller answered so |
+//! | `paid_wrong_terms` | the money moved on other terms than signed |
+//! | `late_confirmation` | an attempt was called dead or refused, and its transfer landed |
+//! | `paid_not_delivered` | paid, no answer: the claim is open |
+//! | `quotes_accumulating` | an open intent holds several offers that can still be paid |
+//!
+//! One finding for one fact: a late transfer that is also the second one is in two findings. Equal requests under two intents
+//! are two purchases, and nothing is raised.
+
+mod purchase;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Code, Error, Next};
+use crate::finding::{Finding, Severity};
+use crate::hex;
+use crate::json::{self, Json};
+use crate::receipt::record::{self, Attempt, Record};
+use purchase::{Purchase, Transfer};
+
+/// The findings of the bundles, in an order that does not depend on the order of the bundles: by the text of the
+/// code, then by intents and attempts. Errors, each at `bundles[n]`: those of the JSON reader, those of a bundle ([`crate::receipt::verify`]).
+pub fn find_conflicts(bundles: &[&str]) -> Result<Vec<Finding>, Error> {
+    let at = |index: usize| format!("bundles[{index}]");
+    let mut texts = Vec::new();
+    for (index, text) in bundles.iter().enumerate() {
+        texts.push(json::parse(text).map_err(|error| error.within(&at(index)))?);
+    }
+    let mut read = Vec::new();
+    for (index, json) in texts.iter().enumerate() {
+        read.push(record::bundle(json).map_err(|error| error.within(&at(index)))?);
+    }
+    let purchases = purchase::purchases(&read)?;
+    let mut found = Vec::new();
+    duplicates(&purchases, &mut found);
+    shared_transactions(&purchases, &mut found);
+    payment_ids(&purchases, &mut found);
+    for (intent_id, purchase) in &purchases {
+        conflict_answers(intent_id, purchase, &mut found);
+        transfers(purchase, &mut found);
+        undelivered(intent_id, purchase, &mut found);
+        quotes(intent_id, purchase, &mut found);
+    }
+    found.sort_by_cached_key(|one| {
+        let Finding {
+            intents,
+            attempts,
+            transactions,
+            ..
+        } = one.clone();
+        (one.code.as_str(), intents, attempts, transactions, one.why)
+    });
+    Ok(found)
+}
+
+fn sorted(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+    let set: BTreeSet<String> = texts.into_iter().map(Into::into).collect();
+    set.into_iter().collect()
+}
+
+/// A finding about transfers.
+fn about(finding: Finding, transfers: &[&Transfer]) -> Finding {
+    Finding {
+        intents: sorted(transfers.iter().map(|one| one.intent_id)),
+        attempts: sorted(transfers.iter().map(|one| one.attempt.id)),
+        transactions: sorted(transfers.iter().filter_map(|one| one.transaction.clone())),
+        ..finding
+    }
+}
+
+type Purchases<'a> = BTreeMap<&'a str, Purchase<'a>>;
+
+/// The first transfer of an intent, or of a quote that only one payment can be for, is kept; every other one is owed back.
+fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
+    let mut groups: Vec<Vec<&Transfer>> = purchases
+        .values()
+        .map(|purchase| purchase.transfers.iter().collect())
+        .collect();
+    let mut quotes: BTreeMap<[u8; 32], Vec<&Transfer>> = BTreeMap::new();
+    for purchase in purchases.values() {
+        for transfer in &purchase.transfers {
+            let hash = transfer.attempt.quote_hash;
+            if purchase.records.iter().any(|record| names_itself(record, &hash)) {
+                quotes.entry(hash).or_default().push(transfer);
+            }
+        }
+    }
+    groups.extend(quotes.into_values());
+    let mut owed = BTreeSet::new();
+    for mut group in groups {
+        group.sort_by(|one, other| one.order().cmp(&other.order()));
+        let mut counted: Vec<&Transfer> = Vec::new();
+        for transfer in group {
+            if counted.iter().any(|other| other.same(transfer)) {
+                continue;
+            }
+            counted.push(transfer);
+            let Some(kept) = counted.first().filter(|kept| kept.slot != transfer.slot) else {
+                continue;
+            };
+            if !owed.insert((transfer.slot.clone(), transfer.transaction.clone())) {
+                continue;
+            }
+            let proven = kept.proven && transfer.proven;
+            let finding = about(
+                Finding::new(
+                    Code::DuplicateCharge,
+                    Severity::Alert,
+                    "Money moved a second time for one purchase; the earlier transfer is kept and the amount of this one is owed back.",
+                ),
+                &[kept, transfer],
+            );
+            found.push(Finding {
+                amount: transfer.sum(),
+                next: if proven {
+                    Code::DuplicateCharge.next()
+                } else {
+                    Next::ReadChain
+                },
+                ..finding
+            });
+        }
+    }
+}
+
+/// Whether the offer carries an id of its own, so that it is not the standing price of a resource but one quote.
+fn names_itself(record: &Record, hash: &[u8; 32]) -> bool {
+    let id = |quote: &record::Quote| {
+        let extra = quote.requirements.get("extra");
+        extra.is_some_and(|extra| extra.get("quoteId").or(extra.get("quote_id")).is_some())
+    };
+    record.quotes.iter().any(|quote| quote.hash == *hash && id(quote))
+}
+
+/// One transaction can hold two transfers, but only where the chain shows both.
+fn shared_transactions(purchases: &Purchases, found: &mut Vec<Finding>) {
+    let mut named: BTreeMap<_, Vec<&Transfer>> = BTreeMap::new();
+    for transfer in purchases.values().flat_map(|purchase| &purchase.transfers) {
+        if let Some(transaction) = &transfer.transaction {
+            named
+                .entry((transfer.slot.network.clone(), transaction))
+                .or_default()
+                .push(transfer);
+        }
+    }
+    for claims in named.values().filter(|claims| claims.len() > 1) {
+        let slots: BTreeSet<_> = claims.iter().map(|claim| &claim.slot).collect();
+        let shown = slots.len() == claims.len() && claims.iter().all(|claim| claim.proven);
+        if !shown {
+            let finding = Finding::new(
+                Code::TransactionClaimedTwice,
+                Severity::Alert,
+                "Two payments name one transaction, and the recorded reads do not show a transfer for each.",
+            );
+            found.push(about(finding, claims));
+        }
+    }
+}
+
+/// What a payment id stands for, by the name of each part.
+fn binding(record: &Record, attempt: &Attempt) -> [(&'static str, String); 8] {
+    let signed = &attempt.authorization;
+    [
+        ("intentId", record.intent_id.to_owned()),
+        ("payer", signed.from.to_string()),
+        ("fingerprint", hex::encode(record.fingerprint)),
+        ("quoteHash", hex::encode(attempt.quote_hash)),
+        ("amount", signed.value.to_string()),
+        ("payTo", signed.to.to_string()),
+        ("network", attempt.domain.chain_id.to_string()),
+        ("asset", attempt.domain.verifying_contract.to_string()),
+    ]
+}
+
+fn payment_ids(purchases: &Purchases, found: &mut Vec<Finding>) {
+    let mut ids: BTreeMap<&str, Vec<(&Record, &Attempt)>> = BTreeMap::new();
+    let records = purchases.values().flat_map(|purchase| &purchase.records);
+    for (record, attempt) in records.flat_map(|record| record.attempts.iter().map(move |one| (record, one))) {
+        if let Some(id) = attempt.payment_id {
+            ids.entry(id).or_default().push((record, attempt));
+        }
+    }
+    for uses in ids.values() {
+        let mut parts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (record, attempt) in uses {
+            for (name, value) in binding(record, attempt) {
+                parts.entry(name).or_default().insert(value);
+            }
+        }
+        let differs: Vec<&str> = parts
+            .iter()
+            .filter(|(_, values)| values.len() > 1)
+            .map(|(name, _)| *name)
+            .collect();
+        if !differs.is_empty() {
+            found.push(Finding {
+                intents: sorted(uses.iter().map(|(record, _)| record.intent_id)),
+                attempts: sorted(uses.iter().map(|(_, attempt)| attempt.id)),
+                fields: sorted(differs),
+                ..Finding::new(
+                    Code::PaymentConflict,
+                    Severity::Alert,
+                    "One payment id stands for two things that differ in these fields.",
+                )
+            });
+        }
+    }
+}
+
+fn conflict_answers(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
+    let answered = |attempt: &&&Attempt| attempt.observed.iter().any(|seen| seen.outcome == "conflict");
+    let attempts = sorted(
+        purchase
+            .slots
+            .values()
+            .flatten()
+            .filter(answered)
+            .map(|attempt| attempt.id),
+    );
+    if !attempts.is_empty() {
+        found.push(Finding {
+            intents: vec![intent_id.to_owned()],
+            attempts,
+            ..Finding::new(
+                Code::PaymentConflict,
+                Severity::Alert,
+                "The seller answered that it holds another request under this payment id.",
+            )
+        });
+    }
+}
+
+/// Transfers on other terms, and transfers of authorizations that were called dead or refused.
+fn transfers(purchase: &Purchase, found: &mut Vec<Finding>) {
+    for transfer in &purchase.transfers {
+        if transfer.amount.is_none() {
+            let finding = Finding::new(
+                Code::PaidWrongTerms,
+                Severity::Alert,
+                "A transfer happened under this nonce on other terms than signed.",
+            );
+            found.push(about(finding, &[transfer]));
+        }
+        // Another authorization for the same nonce may well be dead: only what was said of this one counts.
+        let sightings = purchase.slots.get(&transfer.slot).into_iter().flatten();
+        let mut own = sightings.filter(|one| one.authorization == transfer.attempt.authorization);
+        let refused = |one: &Attempt| {
+            let first = one.observed.first();
+            !purchase.delivered() && first.is_some_and(|seen| seen.outcome == "rejected")
+        };
+        if own.any(|one| one.is_void() || refused(one)) {
+            let finding = Finding::new(
+                Code::LateConfirmation,
+                Severity::Alert,
+                "The attempt was called dead or refused, and its transfer landed after all.",
+            );
+            found.push(Finding {
+                amount: transfer.sum(),
+                ..about(finding, &[transfer])
+            });
+        }
+    }
+}
+
+fn undelivered(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
+    let claim = purchase.records.iter().any(|record| record.holds_claim());
+    let kept = purchase.transfers.first();
+    if purchase.delivered() || !(claim || kept.is_some()) {
+        return;
+    }
+    let released = purchase.records.iter().any(|record| record.status == "released");
+    let (severity, why) = match released {
+        true => (
+            Severity::Info,
+            "Paid and not delivered; closed by the caller as a claim.",
+        ),
+        false => (Severity::Alert, "Paid and not delivered: the claim is open."),
+    };
+    let finding = Finding::new(Code::PaidNotDelivered, severity, why);
+    let finding = about(finding, &kept.into_iter().collect::<Vec<_>>());
+    found.push(Finding {
+        intents: vec![intent_id.to_owned()],
+        amount: kept.and_then(Transfer::sum),
+        ..finding
+    });
+}
+
+fn quotes(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
+    let ended = purchase.records.iter().any(|record| record.status != "open");
+    if ended || !purchase.transfers.is_empty() {
+        return;
+    }
+    let attempts = || purchase.slots.values().flatten();
+    let of = |hash: [u8; 32]| attempts().filter(move |attempt| attempt.quote_hash == hash);
+    let payable = |hash: &[u8; 32]| of(*hash).next().is_none() || of(*hash).any(|attempt| !attempt.is_void());
+    let held = purchase.records.iter().flat_map(|record| &record.quotes);
+    let open: BTreeSet<[u8; 32]> = held.map(|quote| quote.hash).filter(payable).collect();
+    if open.len() > 1 {
+        let paying = attempts().filter(|attempt| open.contains(&attempt.quote_hash));
+        found.push(Finding {
+            intents: vec![intent_id.to_owned()],
+            attempts: sorted(paying.map(|attempt| attempt.id)),
+            ..Finding::new(
+                Code::QuotesAccumulating,
+                Severity::Info,
+                "One open intent holds several offers that can still be paid; a quote key finds the first one again.",
+            )
+        });
+    }
+}
+
+/// As it crosses the boundary.
+pub fn to_json(findings: &[Finding]) -> Json {
+    Json::Array(findings.iter().map(Finding::to_json).collect())
+}

@@ -1,0 +1,201 @@
+//! What bundles say, put together: one purchase for each intent, one slot for each nonce, at most one transfer in a slot.
+
+use std::collections::BTreeMap;
+
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::eip3009::Authorization;
+use crate::error::Error;
+use crate::evidence::{self, Context, VerdictKind};
+use crate::hex;
+use crate::network::Network;
+use crate::receipt::record::{Attempt, Record};
+use crate::x402::settlement_response;
+
+/// The slot in the token contract that authorizations compete for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SlotKey {
+    pub network: Network,
+    pub asset: Address,
+    payer: Address,
+    nonce: [u8; 32],
+}
+
+/// Everything that the bundles hold of one intent.
+pub(super) struct Purchase<'a> {
+    pub records: Vec<&'a Record<'a>>,
+    pub slots: BTreeMap<SlotKey, Vec<&'a Attempt<'a>>>,
+    /// In the order in which they are kept: the first one is what was bought, every other one is owed back.
+    pub transfers: Vec<Transfer<'a>>,
+}
+
+/// Money that moved under one nonce, as far as the bundles say.
+#[derive(Clone)]
+pub(super) struct Transfer<'a> {
+    pub intent_id: &'a str,
+    pub slot: SlotKey,
+    pub attempt: &'a Attempt<'a>,
+    /// Unknown when it moved on other terms than signed.
+    pub amount: Option<Amount>,
+    pub transaction: Option<String>,
+    /// The recorded reads of a final block prove it; else journal or seller say so.
+    pub proven: bool,
+    /// Block number and log index.
+    position: Option<(u64, u64)>,
+}
+
+impl Purchase<'_> {
+    /// Whether any journal has the answer.
+    pub fn delivered(&self) -> bool {
+        self.records.iter().any(|record| record.delivery.is_some())
+    }
+}
+
+impl Transfer<'_> {
+    /// What it moved.
+    pub fn sum(&self) -> Option<(Amount, Address, Network)> {
+        let SlotKey { network, asset, .. } = &self.slot;
+        self.amount.map(|amount| (amount, *asset, network.clone()))
+    }
+
+    /// Earlier on chain is kept. What the chain was not read for comes after what it was read for, in the order of the attempts.
+    pub fn order(&self) -> impl Ord + '_ {
+        let unread = self.position.is_none();
+        let SlotKey { network, nonce, .. } = &self.slot;
+        (unread, network, self.position, self.attempt.id, *nonce)
+    }
+
+    /// Whether both are said to be one and the same transfer: one transaction, and the chain was not read for each.
+    pub fn same(&self, other: &Transfer) -> bool {
+        self.slot.network == other.slot.network
+            && self.transaction.is_some()
+            && self.transaction == other.transaction
+            && (self.slot == other.slot || !(self.proven && other.proven))
+    }
+}
+
+/// The purchases by intent. The order of the bundles does not matter, and a record that stands in two of them counts once.
+/// Errors: those of a settlement response, with its path.
+pub(super) fn purchases<'a>(
+    bundles: &'a [(Address, Vec<Record<'a>>)],
+) -> Result<BTreeMap<&'a str, Purchase<'a>>, Error> {
+    let mut found: BTreeMap<&str, Purchase> = BTreeMap::new();
+    for (at, (_, records)) in bundles.iter().enumerate() {
+        for (index, record) in records.iter().enumerate() {
+            let purchase = found.entry(record.intent_id).or_insert_with(|| Purchase {
+                records: Vec::new(),
+                slots: BTreeMap::new(),
+                transfers: Vec::new(),
+            });
+            purchase.records.push(record);
+            for (number, attempt) in record.attempts.iter().enumerate() {
+                let field = || format!("bundles[{at}].intents[{index}].attempts[{number}]");
+                let key = slot_key(attempt).map_err(|error| error.within(&field()))?;
+                if let Some(settlement) = attempt.settlement {
+                    settlement_response::parse(settlement)
+                        .map_err(|error| error.within("settlement").within(&field()))?;
+                }
+                purchase.slots.entry(key).or_default().push(attempt);
+            }
+        }
+    }
+    for (intent_id, purchase) in &mut found {
+        for (key, attempts) in &mut purchase.slots {
+            attempts.sort_by_key(|attempt| (attempt.id, attempt.state, attempt.authorization.valid_before));
+            purchase.transfers.extend(transfer(intent_id, key, attempts));
+        }
+        purchase
+            .transfers
+            .sort_by(|one, other| one.order().cmp(&other.order()));
+    }
+    Ok(found)
+}
+
+fn slot_key(attempt: &Attempt) -> Result<SlotKey, Error> {
+    Ok(SlotKey {
+        network: attempt.network()?,
+        asset: attempt.domain.verifying_contract,
+        payer: attempt.authorization.from,
+        nonce: attempt.authorization.nonce,
+    })
+}
+
+/// The transfer of a slot: what a recorded read proves, else what the journal or the seller says.
+fn transfer<'a>(intent_id: &'a str, slot: &SlotKey, attempts: &[&'a Attempt<'a>]) -> Option<Transfer<'a>> {
+    let read = || {
+        attempts
+            .iter()
+            .filter_map(|one| read(intent_id, slot, attempts, one))
+    };
+    let by_proof = read().find(|transfer| transfer.proven).or_else(|| read().next());
+    by_proof.or_else(|| attempts.iter().find_map(|attempt| said(intent_id, slot, attempt)))
+}
+
+fn read<'a>(
+    intent_id: &'a str,
+    slot: &SlotKey,
+    siblings: &[&'a Attempt<'a>],
+    attempt: &'a Attempt<'a>,
+) -> Option<Transfer<'a>> {
+    if attempt.evidence.is_empty() {
+        return None;
+    }
+    // One authorization that stands in two bundles is one.
+    let mut signed: Vec<(Authorization, &Attempt)> = Vec::new();
+    for sibling in siblings {
+        if !signed.iter().any(|(known, _)| *known == sibling.authorization) {
+            signed.push((sibling.authorization.clone(), sibling));
+        }
+    }
+    let authorizations: Vec<_> = signed.iter().map(|(one, _)| one.clone()).collect();
+    let context = Context {
+        network: slot.network.clone(),
+        asset: slot.asset,
+        trust_safe: false,
+    };
+    let verdict = evidence::resolve(&authorizations, &context, attempt.evidence);
+    let wrong = match verdict.verdict {
+        VerdictKind::Paid => false,
+        VerdictKind::PaidWrongTerms if verdict.money == crate::error::Money::Proven => true,
+        _ => return None,
+    };
+    let paid = verdict
+        .index
+        .and_then(|index| signed.get(index))
+        .map(|(_, paid)| *paid);
+    let paid = paid.unwrap_or(attempt);
+    Some(Transfer {
+        intent_id,
+        slot: slot.clone(),
+        attempt: paid,
+        amount: (!wrong).then_some(paid.authorization.value),
+        transaction: verdict.transaction,
+        proven: !verdict.reasons.iter().any(|reason| reason == "not_final"),
+        position: verdict.position,
+    })
+}
+
+fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Option<Transfer<'a>> {
+    let lower = |hash: &str| hex::decode_array::<32>(hash).ok().map(hex::encode);
+    let settlement = attempt
+        .settlement
+        .and_then(|value| settlement_response::parse(value).ok())
+        .filter(|response| response.success)
+        .and_then(|response| response.transaction_hash());
+    let observed = attempt
+        .observed
+        .iter()
+        .filter(|seen| matches!(seen.outcome, "settled" | "delivered"))
+        .find_map(|seen| lower(seen.transaction?));
+    let transaction = attempt.transaction.and_then(lower).or(settlement).or(observed);
+    let wrong = attempt.state == "wrong_terms";
+    (wrong || attempt.state == "paid" || transaction.is_some()).then(|| Transfer {
+        intent_id,
+        slot: slot.clone(),
+        attempt,
+        amount: (!wrong).then_some(attempt.authorization.value),
+        transaction,
+        proven: false,
+        position: None,
+    })
+}
