@@ -216,6 +216,7 @@ registry! {
     JournalCorrupt "journal_corrupt" AskHuman Possible "A journal record inside the file is damaged or out of the chain.";
     JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";
     JournalLocked "journal_locked" Wait None "Another process holds this journal.";
+    JournalUnknown "journal_unknown" Wait Possible "The journal's answer to a write was lost; the write may stand.";
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // findings of several journals

@@ -36,6 +36,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &["journal_corrupt", "journal_locked"],
     ),
     ("tests/js/journal-suite.mjs", &["journal_closed"]),
+    ("tests/gateway/postgres-journal.test.mjs", &["journal_unknown"]),
     (
         "tests/js/boundary.test.mjs",
         &["cyclic_input", "internal_error", "not_loaded"],

@@ -83,6 +83,7 @@ export function store({ durability, open }) {
 
   async function lease(name, ttlMs) {
     string(name, "name");
+    checkedTtl(ttlMs);
     await opened();
     if (leases.get(name)?.alive()) return undefined;
     const token = ++tokens;
@@ -96,6 +97,7 @@ export function store({ durability, open }) {
     return {
       token,
       async renew(ttl) {
+        checkedTtl(ttl);
         if (!holds()) return false;
         until = performance.now() + ttl;
         return true;
@@ -120,7 +122,7 @@ export function store({ durability, open }) {
 }
 
 /** The operations as they are now: what the caller does to its arrays later does not matter. */
-function checked(ops) {
+export function checked(ops) {
   if (!Array.isArray(ops)) throw new CounterfoilError("invalid_type", { field: "ops" });
   const seen = new Set();
   return ops.map((op, i) => {
@@ -134,6 +136,10 @@ function checked(ops) {
   });
 }
 
-function string(value, field) {
+export function string(value, field) {
   if (typeof value !== "string") throw new CounterfoilError("invalid_type", { field });
+}
+
+export function checkedTtl(ttlMs) {
+  if (!(Number.isFinite(ttlMs) && ttlMs > 0)) throw new CounterfoilError("invalid_type", { field: "ttlMs" });
 }

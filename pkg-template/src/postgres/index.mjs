@@ -1,0 +1,3 @@
+// counterfoil/postgres: what many machines share.
+
+export { postgresJournal } from "./journal.mjs";
