@@ -1,4 +1,5 @@
-// What every JournalStore promises, as tests. `make()` gives a store on a fresh place.
+// What every JournalStore promises, as tests. `make()` gives a store on a fresh place; `another(store)`, where several may be open
+// at once, gives one more on the same place, which is not closed here.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +14,7 @@ export async function all(store, prefix = "", after) {
   return found;
 }
 
-export function journalSuite(name, make) {
+export function journalSuite(name, make, another = (store) => store) {
   const check = (title, body) =>
     test(`${name}: ${title}`, async () => {
       const store = await make();
@@ -122,6 +123,67 @@ export function journalSuite(name, make) {
     assert.equal(await first.renew(40), false);
     assert.deepEqual(await store.commit([put("a", "1")], { lease: "worker", token: first.token }), { ok: false, key: "worker" });
     assert.notEqual(await store.lease("worker", 40), undefined);
+  });
+
+  check("four workers change the same keys, each in its own order: one at a time, and never half", async (store) => {
+    const workers = await Promise.all([1, 2, 3, 4].map(() => another(store)));
+    const keys = ["a", "b", "c"];
+    await store.commit(keys.map((key) => put(key, "start")));
+    let before = 0;
+    for (let round = 0; round < 10; round++) {
+      const revs = await Promise.all(keys.map(async (key) => (await store.read(key)).rev));
+      for (const rev of revs) assert.ok(rev > before);
+      before = Math.max(...revs);
+      const results = await Promise.all(workers.map((worker, w) => {
+        const ops = keys.map((key, i) => put(key, `${round} by ${w}`, revs[i]));
+        return worker.commit(w % 2 === 0 ? ops : ops.reverse());
+      }));
+      const winners = results.flatMap(({ ok }, w) => (ok ? [w] : []));
+      assert.equal(winners.length, 1, JSON.stringify(results));
+      assert.deepEqual((await all(store)).map(([, text]) => text), keys.map(() => `${round} by ${winners[0]}`));
+    }
+  });
+
+  check("of four that want a lease, free or lapsed, one gets it, each time with a higher token", async (store) => {
+    const workers = await Promise.all([1, 2, 3, 4].map(() => another(store)));
+    let before = 0;
+    for (let round = 0; round < 5; round++) {
+      const taken = (await Promise.all(workers.map((worker) => worker.lease("one", 40)))).filter(Boolean);
+      assert.equal(taken.length, 1);
+      assert.ok(taken[0].token > before);
+      before = taken[0].token;
+      if (round % 2 === 0) await taken[0].release();
+      else await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+  });
+
+  check("a worker that comes back after its lease writes nothing", async (store) => {
+    const [late, next] = await Promise.all([another(store), another(store)]);
+    await store.commit([put("a", "start")]);
+    const { rev } = await store.read("a");
+    const first = await late.lease("worker", 30);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const second = await next.lease("worker", 60_000);
+    assert.ok(second.token > first.token);
+    // The revision is right; only the fence keeps it out.
+    assert.deepEqual(await late.commit([put("a", "late", rev)], { lease: "worker", token: first.token }), { ok: false, key: "worker" });
+    assert.equal(await first.renew(60_000), false);
+    await first.release();
+    assert.deepEqual(await next.commit([put("a", "next", rev)], { lease: "worker", token: second.token }), { ok: true });
+    assert.deepEqual(await all(store), [["a", "next"]]);
+  });
+
+  check("a lease is for some time", async (store) => {
+    for (const ttl of [undefined, 0, -1, Number.NaN, Infinity, "1"]) await assert.rejects(store.lease("a", ttl), { code: "invalid_type", field: "ttlMs" });
+  });
+
+  check("a scan goes through more than it holds at once", async (store) => {
+    const keys = Array.from({ length: 120 }, (_, i) => `k/${String(i).padStart(3, "0")}`);
+    await store.commit([...keys, "j", "l"].map((key) => put(key, "")));
+    assert.deepEqual((await all(store, "k/")).map(([key]) => key), keys);
+    assert.deepEqual((await all(store, "k/", "k/049")).map(([key]) => key), keys.slice(50));
+    assert.deepEqual((await all(store, "k/", "j")).map(([key]) => key), keys);
+    assert.deepEqual(await all(store, "k/", "l"), []);
   });
 
   check("after close nothing is answered, and close can be called again", async (store) => {

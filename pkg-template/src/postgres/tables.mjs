@@ -1,6 +1,7 @@
 // The tables of a journal: entries by key, leases by name, and a sequence that no revision is ever given from twice.
 
 import { CounterfoilError } from "../errors.mjs";
+import { connected } from "./transaction.mjs";
 
 /** The quoted names that belong to `table`, which may name its schema. Error: `invalid_type`. */
 export function namesOf(table) {
@@ -13,11 +14,9 @@ export function namesOf(table) {
 }
 
 /** Makes what is missing. A role that may not make tables can use them once somebody else has. */
-export async function prepare(pool, { entries, leases, revisions }) {
-  const client = await pool.connect();
+export function prepare(pool, { entries, leases, revisions }) {
   const present = `SELECT to_regclass('${entries}') IS NOT NULL AND to_regclass('${leases}') IS NOT NULL AS present`;
-  let failure;
-  try {
+  return connected(pool, async (client) => {
     if ((await client.query(present)).rows[0].present) return;
     await client.query("BEGIN");
     // Two that make the same table at once would both fail: one after the other.
@@ -27,10 +26,5 @@ export async function prepare(pool, { entries, leases, revisions }) {
     await client.query(`CREATE TABLE IF NOT EXISTS ${entries} (key text COLLATE "C" PRIMARY KEY, rev bigint NOT NULL, value bytea NOT NULL)`);
     await client.query(`CREATE TABLE IF NOT EXISTS ${leases} (name text COLLATE "C" PRIMARY KEY, token bigint NOT NULL, until timestamptz NOT NULL)`);
     await client.query("COMMIT");
-  } catch (error) {
-    failure = error;
-    throw error;
-  } finally {
-    client.release(failure);
-  }
+  });
 }
