@@ -219,6 +219,17 @@ registry! {
     JournalUnknown "journal_unknown" Wait Possible "The journal's answer to a write was lost; the write may stand.";
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
+    // selling
+    RecordInvalid "record_invalid" FixInput None "The admission record is not well formed, or is in no state to take over.";
+    LeaseInvalid "lease_invalid" FixInput None "The lease is not a whole number of seconds from 1 to 86400.";
+    PollInvalid "poll_invalid" FixInput None "Not a path of this origin, nor the name of a tool.";
+    OrderInvalid "order_invalid" FixInput None "The order is in a state that is not known here.";
+    OrderEventInvalid "order_event_invalid" FixInput None "The order's event is not known here, or says what can't be.";
+    OrderMoveIllegal "order_move_illegal" ReadOrder Possible "The order's state does not allow this event; nothing moved.";
+    LateRuleMissing "late_rule_missing" FixInput Proven "A payment landed after its order was closed, and no rule says whether to fulfil or to refund; nothing moved.";
+    QuoteAlreadyPaying "quote_already_paying" Wait Possible "A payment for this quote is on its way.";
+    QuoteNotOpen "quote_not_open" ReadOrder Possible "The order was paid or called off and takes no payment.";
+    QuoteExpired "quote_expired" Requote Possible "The quote is over; this payment was not broadcast.";
     // findings of several journals
     DuplicateCharge "duplicate_charge" AskHuman ProvenTwice "Money moved twice for one purchase; the second transfer is owed back.";
     TransactionClaimedTwice "transaction_claimed_twice" ReadChain Possible "Two payments name one transaction, and no reads show a transfer for each.";

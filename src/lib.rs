@@ -42,6 +42,8 @@ pub mod finding;
 
 pub mod call_key;
 
+pub mod problem;
+
 pub mod intent;
 
 pub mod outcome;
@@ -53,6 +55,10 @@ pub mod policy;
 pub mod journal;
 
 pub mod trie;
+
+pub mod order;
+
+pub mod admission;
 
 pub mod evidence;
 

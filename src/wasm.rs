@@ -7,6 +7,7 @@
 mod client;
 mod core;
 mod proof;
+mod seller;
 mod values;
 mod verify;
 mod x402;
@@ -78,6 +79,7 @@ fn run(
         verify::call,
         proof::call,
         client::call,
+        seller::call,
     ]
     .iter()
     .find_map(|module| module(name, &input))

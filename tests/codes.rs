@@ -27,7 +27,6 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "redirected",
             "signer_failed",
             "signer_mismatch",
-            "terms_changed",
             "used_or_cancelled",
         ],
     ),

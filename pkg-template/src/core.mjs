@@ -81,6 +81,15 @@ export function resolve(authorizations, ctx, evidence) {
   return call("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
 }
 
+export function admit(record, request, now, o = {}) {
+  const { lease, poll } = object(o, "o");
+  return call("admit", { record, request, now, lease, poll });
+}
+
+export function advanceOrder(order, event, now) {
+  return call("advanceOrder", { order, event, now });
+}
+
 function list(one) {
   return Array.isArray(one) ? one : [one];
 }

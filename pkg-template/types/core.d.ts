@@ -1,12 +1,12 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
-  Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, PaymentPayload, PaymentRequired, PaymentRequirements,
-  Seconds, SettlementResponse, UnreadableEvidence,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, Order,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
 export type {
-  Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, PaymentPayload, PaymentRequired, PaymentRequirements,
-  Seconds, SettlementResponse, UnreadableEvidence,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, Order,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Problem, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
 export function authorizationDigest(a: Authorization, d: Eip712Domain): { domainSeparator: Hex; structHash: Hex; digest: Hex };
@@ -90,4 +90,19 @@ export function resolve(
 ): {
   verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "cancelled" | "used_or_cancelled" | "unreadable";
   money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; index?: number; reasons: string[];
+};
+
+/**
+ * Server side: what to do with a paid request, given the record kept under its payment id (or call key). Payer, fingerprint and quoteHash
+ * bind the id, at every age and in every state (`differs` names them by field); payloadHash alone does not: a fresh signature of the same request is the
+ * same request. The lease (60 seconds unless given, at most a day) is over at `leaseUntil`. A problem never repeats what the record holds; a conflict's
+ * `next` is `stop`. Codes: `payment_in_flight`, `payment_identifier_conflict`.
+ * `failed`: refused before any broadcast, or proven dead; an unknown settle stays `in_flight`, also when a handler threw after broadcast. `settled`: in flight
+ * within the lease, then `reconcile` (deliver without charging). `expired` without `receiptId`: `reconcile`. `poll` is where an in-flight answer sends the
+ * caller: a path of this origin, or a tool of this server.
+ */
+export function admit(record: AdmissionRecord | null | undefined, request: AdmissionRequest, now: Seconds, o?: { lease?: Seconds; poll?: string }): Admission;
+/** One quote, one payment: the seller's order moved by one event; an illegal move is an error, never a panic. Write the order before carrying out `effects`. */
+export function advanceOrder(order: Order, event: OrderEvent, now: Seconds): {
+  order: Order; effects: ("broadcast" | "hold_stock" | "release_stock" | "fulfil" | "refund_owed")[];
 };

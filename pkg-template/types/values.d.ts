@@ -67,6 +67,45 @@ export interface ChainEvidence {
 /** A source that could not be read; `resolve` counts it as unreadable. */
 export interface UnreadableEvidence { error: "unreachable" }
 
+/** A paid request, its payer recovered from the signature. */
+export interface AdmissionRequest {
+  paymentId: string; payer: Address; fingerprint: Hex; quoteHash: Hex; payloadHash: Hex;
+  authorizations?: { network: Network; asset: Address; nonce: Hex; validBefore: string }[];
+}
+/** What the seller keeps of one; a store may put a keyed digest in the place of `paymentId`. */
+export interface AdmissionRecord extends AdmissionRequest {
+  state: "in_flight" | "settled" | "delivered" | "failed" | "expired"; openedAt: Seconds; leaseUntil: Seconds;
+  response?: { status: number; headers: Record<string, string>; bodySha256: Hex }; receiptId?: string;
+}
+export type Admission =
+  | { decision: "process"; record: AdmissionRecord }
+  | { decision: "replay"; record: AdmissionRecord }
+  /** 409, retryable with the same id. */
+  | { decision: "in_flight"; problem: Problem }
+  /** Never retryable. */
+  | { decision: "conflict"; alert: true; differs: string[]; problem: Problem }
+  /** The lease ran out: read the chain by payer and nonce first. */
+  | { decision: "reconcile"; record: AdmissionRecord }
+  /** The answer is past its retention, the receipt is not. */
+  | { decision: "receipt"; receiptId: string };
+/** RFC 9457 body plus the members every client needs. */
+export interface Problem {
+  type: string; title: string; status: number; detail: string; code: string; money: Money; next: Next; retryAfter?: number;
+  /** Same origin, or a tool of the same server; else ignored. */
+  poll?: string;
+}
+
+export interface Order {
+  id: string; quoteHash: Hex;
+  state: "quoted" | "paying" | "payment_failed" | "paid" | "fulfilled" | "expired" | "cancelled" | "refund_pending" | "refunded";
+  quoteUntil: Seconds; stockHeld: boolean; paymentId?: string; transaction?: Hex;
+}
+/**
+ * `pay` {paymentId, quoteHash}, `payment_failed` {paymentId?}, `payment_confirmed` {transaction, late?: "fulfil" | "refund"}, `fulfilled`, `expire`,
+ * `cancel`, `refund`, `refunded` {transaction}.
+ */
+export type OrderEvent = { type: string; [k: string]: unknown };
+
 /** An endpoint's URL, or a function that performs one JSON-RPC call and gives its `result`. */
 export type Rpc = string | ((method: string, params: unknown[]) => Promise<unknown>);
 
