@@ -1,7 +1,7 @@
 // Compiled against the packed package, never run. Each @ts-expect-error is a line that must not compile.
 
 import { CounterfoilError, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
-import { authorizationNonce, callKey, classify, resolve, type ChainEvidence } from "counterfoil/core";
+import { admit, advanceOrder, authorizationNonce, callKey, classify, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { findConflicts, verifyReceipt, type Report } from "counterfoil/verify";
@@ -59,5 +59,16 @@ const done = await memoryJournal().commit([{ key: "k", expect: "absent", put: ke
 done.key;
 for await (const { key, rev, value } of journal.scan("intent/")) [key satisfies string, rev satisfies number, value satisfies Uint8Array];
 const read = await readEvidence([async () => null], { network: "eip155:8453", asset: "0x00", payer: "0x00", nonce });
+
+declare const record: AdmissionRecord;
+declare const paid: AdmissionRequest;
+const admission = admit(null, paid, 1790000000, { lease: 60, poll: "/orders/1" });
+if (admission.decision === "in_flight") admission.problem.retryAfter satisfies number | undefined;
+// @ts-expect-error a conflict holds no record
+if (admission.decision === "conflict") admission.record;
+// @ts-expect-error a request is no record
+admit(paid, paid, 1790000000);
+declare const order: Order;
+advanceOrder(order, { type: "pay", paymentId: record.paymentId, quoteHash: record.quoteHash }, 1790000000).effects satisfies string[];
 
 export { amount, big, many, money, packed, raw, read, report };
