@@ -219,6 +219,8 @@ registry! {
     JournalUnknown "journal_unknown" Wait Possible "The journal's answer to a write was lost; the write may stand.";
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
+    // the store of a gateway
+    StoreUnavailable "store_unavailable" Wait Possible "The gateway's store could not be used or did not confirm; whether the change is kept is not known.";
     // selling
     RecordInvalid "record_invalid" FixInput None "The admission record is not well formed, or is in no state to take over.";
     LeaseInvalid "lease_invalid" FixInput None "The lease is not a whole number of seconds from 1 to 86400.";

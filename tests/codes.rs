@@ -35,6 +35,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &["journal_corrupt", "journal_locked"],
     ),
     ("tests/js/journal-suite.mjs", &["journal_closed"]),
+    ("tests/gateway/store-suite.mjs", &["store_unavailable"]),
     ("tests/gateway/postgres-journal.test.mjs", &["journal_unknown"]),
     (
         "tests/js/boundary.test.mjs",

@@ -11,7 +11,7 @@ import { build } from "esbuild";
 
 const folder = resolve(process.argv[2]);
 const at = (...parts) => join(folder, ...parts);
-const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", postgres: "postgres/index.mjs" };
+const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", postgres: "postgres/index.mjs", gateway: "gateway/index.mjs" };
 
 await writeCodes();
 await writeInline();

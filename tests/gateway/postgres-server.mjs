@@ -29,13 +29,12 @@ wait $server
 if [ $how = gone ]; then rm -rf "$FOLDER"; fi`;
 
 let shared;
+// Here and not where the server is started: inside a test this would be after that test.
+after(async () => (await shared?.catch(() => undefined))?.remove());
 
 /** The server of this process: started at the first call, stopped after the last test. */
 export function postgres() {
-  if (!shared) {
-    shared = start();
-    after(async () => (await shared.catch(() => undefined))?.remove());
-  }
+  shared ??= start();
   return shared;
 }
 
@@ -104,7 +103,8 @@ async function start() {
   }
 
   async function remove() {
-    if (keeper) await stop();
+    // Without writing out what is thrown away.
+    if (keeper) await stop("immediate");
     rmSync(folder, { recursive: true, force: true });
   }
 

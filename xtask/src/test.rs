@@ -28,7 +28,7 @@ const ONE: Count = Count {
 /// A part: its name and what it runs; `all` asks for the long runs too.
 type Part = (&'static str, fn(all: bool) -> Result<Count>);
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     ("fmt", |_| {
         run_command(cargo().args(["fmt", "--all", "--check"])).map(|()| ONE)
     }),
@@ -36,6 +36,7 @@ const PARTS: [Part; 8] = [
     ("rust", rust),
     ("package", |_| package::pack().map(|_| ONE)),
     ("js", js),
+    ("gateway", |_| gateway()),
     ("page", |_| page()),
     ("demo", demo),
     ("bench", |_| bench()),
@@ -127,6 +128,13 @@ fn js(all: bool) -> Result<Count> {
     node_tests("tests/js", |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
+}
+
+/// `tests/gateway` on the same tarball: the stores on a PostgreSQL and on SQLite files of their own.
+fn gateway() -> Result<Count> {
+    install()?;
+    npm_ci(&root().join("demo"))?;
+    node_tests("tests/gateway", |_| {})
 }
 
 fn page() -> Result<Count> {
