@@ -9,8 +9,10 @@
 //! Text stays as it is: `"0.0010"` is not `"0.001"`, and `"base"` is not `"eip155:8453"`, because only a schema could say that it
 //! is a network ([`crate::quote`] has one, tool arguments have not).
 
+mod missed;
 mod pointer;
 
+pub use missed::{missed_fields, Call, DEFAULT_WINDOW, MAX_CALLS};
 pub use pointer::Pointer;
 
 use crate::digest;
@@ -58,6 +60,11 @@ impl Rule {
         })
     }
 
+    /// Whether calls get a key.
+    pub fn keys(&self) -> bool {
+        !self.read || self.key_reads
+    }
+
     /// The arguments without the volatile fields. Error: `protected_field`, when one of them holds a protected name.
     pub fn stable(&self, args: &Json) -> Result<Json, Error> {
         let pointers: Vec<&[String]> = self.volatile.iter().map(|pointer| pointer.0.as_slice()).collect();
@@ -98,7 +105,7 @@ pub fn call_key(tool: &str, args: &Json, scope: &str, rule: &Rule) -> Result<Opt
             return Err(Error::new(Code::MissingField, name));
         }
     }
-    if rule.read && !rule.key_reads {
+    if !rule.keys() {
         return Ok(None);
     }
     let args = rule.stable(args).map_err(|error| error.within("rule.volatile"))?;

@@ -232,7 +232,8 @@ registry! {
     QuoteAlreadyPaying "quote_already_paying" Wait Possible "A payment for this quote is on its way.";
     QuoteNotOpen "quote_not_open" ReadOrder Possible "The order was paid or called off and takes no payment.";
     QuoteExpired "quote_expired" Requote Possible "The quote is over; this payment was not broadcast.";
-    // findings of several journals
+    // findings
+    CanonicalizationMissedField "canonicalization_missed_field" FixInput Possible "Calls that one key should cover, or one key with other arguments: the rule of the tool misses a field.";
     DuplicateCharge "duplicate_charge" AskHuman ProvenTwice "Money moved twice for one purchase; the second transfer is owed back.";
     TransactionClaimedTwice "transaction_claimed_twice" ReadChain Possible "Two payments name one transaction, and no reads show a transfer for each.";
     LateConfirmation "late_confirmation" Claim Proven "A transfer landed after its attempt was called dead or refused.";

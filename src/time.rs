@@ -66,6 +66,35 @@ pub fn parse_http_date(text: &str) -> Option<Seconds> {
     Some((days_before(year, month) + day - 1) * 86_400 + seconds)
 }
 
+/// Reads a date with its time of day in the profile of RFC 3339, any fraction of a second dropped, at `Z` or an offset.
+pub fn parse_rfc3339(text: &str) -> Option<Seconds> {
+    let (date, clock) = text.split_once(['T', 't', ' '])?;
+    let (year, month, day) = match date.split('-').collect::<Vec<_>>().as_slice() {
+        [year, month, day] => (digits(year, 4)?, digits(month, 2)?, digits(day, 2)?),
+        _ => return None,
+    };
+    if year < 1970 || !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
+        return None;
+    }
+    let (clock, offset) = match clock.strip_suffix(['Z', 'z']) {
+        Some(clock) => (clock, 0),
+        None => {
+            let (clock, zone) = clock.split_at_checked(clock.rfind(['+', '-'])?)?;
+            let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+            let minutes = digits(hours, 2).filter(|hours| *hours < 24)? * 60
+                + digits(minutes, 2).filter(|minutes| *minutes < 60)?;
+            let seconds = i64::try_from(minutes * 60).ok()?;
+            (clock, if zone.starts_with('-') { -seconds } else { seconds })
+        }
+    };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let local = (days_before(year, month) + day - 1) * 86_400 + seconds_of_day(clock)?;
+    local.checked_add_signed(-offset)
+}
+
 /// `hh:mm:ss`, a leap second included.
 fn seconds_of_day(clock: &str) -> Option<u64> {
     let (hour, minute, second) = match clock.split(':').collect::<Vec<_>>().as_slice() {

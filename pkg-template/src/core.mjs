@@ -59,6 +59,10 @@ export function callKey(callToKey) {
   return call("callKey", object(callToKey, "call"));
 }
 
+export function findMissedFields(calls, { window } = {}) {
+  return call("findMissedFields", { calls, window });
+}
+
 export function intentId(intent) {
   return call("intentId", object(intent, "intent"));
 }

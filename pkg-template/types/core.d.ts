@@ -1,11 +1,11 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
 export type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Problem, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
@@ -48,6 +48,14 @@ export interface CallRule {
   keyReads?: boolean;
 }
 export interface CallKey { key: string; argsHash: Hex }
+/** A plain call that was made; `key` where the caller chose one, `at` in Unix seconds. */
+export interface CallMade { key?: string; tool: string; args: unknown; scope: string; at: Seconds; rule?: CallRule }
+/**
+ * The tripwire: fields that the canonicalization of a tool missed (`canonicalization_missed_field`). An alert for one key with other arguments; an info for a
+ * field that looks volatile and changes in every one of three calls within `window` seconds (900) of one tool and scope, all else equal. Times near
+ * the call's own, names such as `requestId` or `cursor`, and opaque values look volatile; pages, counts, words and ids of things do not.
+ */
+export function findMissedFields(calls: CallMade[], o?: { window?: Seconds }): Finding[];
 /** Identity of an intent: a digest of what is wanted and by whom. A label is display only. */
 export function intentId(i: { principal: Address; operation: string; args: unknown; scope: string; parent?: string }): string;
 /**

@@ -122,3 +122,17 @@ export interface JournalEntry { rev: number; value: Uint8Array }
 /** `put: null` deletes. */
 export interface JournalOp { key: string; expect: "absent" | number; put: Uint8Array | null }
 export interface JournalLease { token: number; renew(ttlMs: number): Promise<boolean>; release(): Promise<void> }
+/** One thing to look at: what, how urgent, about whom, and the one thing to do. */
+export interface Finding {
+  /** `duplicate_charge`, `transaction_claimed_twice`, `payment_identifier_conflict`, `paid_wrong_terms`, `late_confirmation`, `paid_not_delivered`,
+   * `quotes_accumulating`, `canonicalization_missed_field`; each is in the manual of codes. */
+  code: string; severity: "info" | "alert";
+  intents: string[]; attempts: string[]; transactions?: Hex[];
+  /** What is owed back or claimed. */
+  amount?: Amount; asset?: Address; network?: Network;
+  /** Of plain calls. */
+  tool?: string; key?: string;
+  /** Names, or JSON Pointers, of the fields that differ. */
+  fields?: string[];
+  next: Next; why: string;
+}

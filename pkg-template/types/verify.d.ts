@@ -1,5 +1,7 @@
 /** counterfoil/verify: what a receipt proves, and signatures in bulk. */
-import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Hex, Network, Next, PaymentRequirements, Seconds } from "./values.js";
+import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds } from "./values.js";
+
+export type { Finding } from "./values.js";
 
 export type CheckState = "pass" | "fail" | "not_checked";
 export interface Check { id: string; state: CheckState; title: string; why: string; expected?: string; actual?: string; required: boolean }
@@ -24,19 +26,6 @@ export interface Material {
  * expired means now > validUntil; a bare signed artifact is at most "incomplete": settlement is required.
  */
 export function verifyReceipt(receipt: string | Uint8Array, material?: Material): Report;
-export interface Finding {
-  /** `duplicate_charge`, `transaction_claimed_twice`, `payment_identifier_conflict`, `paid_wrong_terms`, `late_confirmation`, `paid_not_delivered`,
-   * `quotes_accumulating`, `canonicalization_missed_field`; each is in the manual of codes. */
-  code: string; severity: "info" | "alert";
-  intents: string[]; attempts: string[]; transactions?: Hex[];
-  /** What is owed back or claimed. */
-  amount?: Amount; asset?: Address; network?: Network;
-  /** Of plain calls. */
-  tool?: string; key?: string;
-  /** Names, or JSON Pointers, of the fields that differ. */
-  fields?: string[];
-  next: Next; why: string;
-}
 /**
  * Duplicate charges, conflicting ids, late confirmations, open claims, in one or many exported bundles. A record that stands in two of them counts once, and
  * their order does not matter. One finding for one fact: a late transfer that is also the second one is in two. A malformed bundle throws, naming it.

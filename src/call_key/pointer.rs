@@ -69,12 +69,15 @@ fn unescaped(token: &str) -> Option<String> {
 
 /// Whatever the case and the separators: `pay_to` and `PayTo` are `payTo`.
 pub(super) fn is_protected(name: &str) -> bool {
-    let plain: String = name
-        .chars()
+    PROTECTED.contains(&plain(name).as_str())
+}
+
+/// A name without case and separators.
+pub(super) fn plain(name: &str) -> String {
+    name.chars()
         .filter(|c| !matches!(c, '_' | '-'))
         .map(|c| c.to_ascii_lowercase())
-        .collect();
-    PROTECTED.contains(&plain.as_str())
+        .collect()
 }
 
 /// The value without the fields that the pointers lead to; a pointer that leads nowhere is fine. All of them are followed in

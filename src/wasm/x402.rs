@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::call_key::{self, Rule};
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
+use crate::finding::Finding;
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::Json;
@@ -13,7 +14,7 @@ use crate::outcome::{self, Answer};
 use crate::policy::{Policy, Spent};
 use crate::x402::payment_required::{self, Offer, PaymentRequired};
 use crate::x402::{payment_identifier, payment_payload, settlement_response};
-use crate::{intent, quote};
+use crate::{intent, quote, time};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -29,6 +30,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "quoteHash" => quote_hash,
         "quoteKey" => quote_key,
         "callKey" => call_key,
+        "findMissedFields" => find_missed_fields,
         "intentId" => intent_id,
         "explicitIntentId" => explicit_intent_id,
         "authorizationNonce" => authorization_nonce,
@@ -154,6 +156,25 @@ fn call_key(input: &Input) -> Result<Json, Error> {
     let rule = input.json.read_opt("rule", Rule::from_json)?.unwrap_or_default();
     let key = call_key::call_key(tool, args(&input.json)?, scope, &rule)?;
     Ok(key.map_or(Json::Null, |key| key.to_json()))
+}
+
+/// Input `{calls: [{key?, tool, args, scope, at, rule?}], window?}`; answer the findings.
+fn find_missed_fields(input: &Input) -> Result<Json, Error> {
+    let calls = input.json.read("calls", |list| list.as_list(call_made))?;
+    let window = input.json.read_opt("window", time::parse_seconds)?;
+    let found = call_key::missed_fields(&calls, window.unwrap_or(call_key::DEFAULT_WINDOW))?;
+    Ok(Json::Array(found.iter().map(Finding::to_json).collect()))
+}
+
+fn call_made(json: &Json) -> Result<call_key::Call, Error> {
+    Ok(call_key::Call {
+        key: json.read_opt("key", Json::as_string)?,
+        tool: json.read("tool", Json::as_string)?,
+        args: args(json)?.clone(),
+        scope: json.read("scope", Json::as_string)?,
+        at: json.read("at", time::parse_seconds)?,
+        rule: json.read_opt("rule", Rule::from_json)?.unwrap_or_default(),
+    })
 }
 
 fn explicit_intent_id(input: &Input) -> Result<Json, Error> {
