@@ -73,7 +73,7 @@ async function start() {
 
   /** Nothing once the server answers, else what it said. */
   async function launch(wanted) {
-    const settings = ["listen_addresses=127.0.0.1", `port=${wanted}`, "unix_socket_directories=", "fsync=on", "max_connections=100", "shared_buffers=32MB"];
+    const settings = ["listen_addresses=127.0.0.1", `port=${wanted}`, "unix_socket_directories=", "max_connections=100", "shared_buffers=32MB"];
     const args = ["-c", KEEPER, "keeper", join(bin, "postgres"), "-D", data, ...settings.flatMap((setting) => ["-c", setting])];
     // In a group of its own: an interrupt at the terminal reaches the tests, and the server by them.
     const child = spawn("/bin/sh", args, { ...as, cwd: folder, detached: true, env: { ...process.env, FOLDER: folder }, stdio: ["pipe", "ignore", "pipe"] });

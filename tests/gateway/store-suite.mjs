@@ -1,53 +1,13 @@
 // What every store of the gateway promises, as tests. `make()` gives a fresh place for its rows.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { updateSteps } from "counterfoil/gateway";
 import { increment, openStore } from "./store-place.mjs";
 
 const put = (key, value = { n: 1 }, more = {}) => ({ key, value, ...more });
 const write = (store, ...puts) => store.update(puts.map(({ key }) => key), () => ({ puts }));
 const keysOf = async (store, prefix, options) => (await store.scan(prefix, options)).map(({ key }) => key);
-
-/** A worker: `said(line)` waits for a line, `all()` for its end and gives every line, `kill()` is SIGKILL. */
-export function worker(job) {
-  const child = spawn(process.execPath, [fileURLToPath(new URL("./store-worker.mjs", import.meta.url)), JSON.stringify(job)], { stdio: ["ignore", "pipe", "inherit"] });
-  const lines = [];
-  const waiting = new Set();
-  let rest = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    const parts = (rest + text).split("\n");
-    rest = parts.pop();
-    lines.push(...parts);
-    waiting.forEach((look) => look());
-  });
-  const ended = new Promise((done) => child.on("close", (code, signal) => done({ code, signal })));
-  ended.then(() => waiting.forEach((look) => look(true)));
-  return {
-    lines,
-    said: (enough) =>
-      new Promise((done, failed) => {
-        const look = (over) => {
-          const line = lines.find(enough);
-          if (line !== undefined) done(line);
-          else if (over) failed(new Error(`the worker ended and said only ${JSON.stringify(lines)}`));
-          else return;
-          waiting.delete(look);
-        };
-        waiting.add(look);
-        look();
-      }),
-    async done() {
-      assert.deepEqual({ ...(await ended), last: lines.at(-1) }, { code: 0, signal: null, last: "done" });
-    },
-    async kill() {
-      child.kill("SIGKILL");
-      assert.equal((await ended).signal, "SIGKILL");
-    },
-  };
-}
 
 export function storeSuite(name, make) {
   const check = (title, body, options) =>
@@ -196,6 +156,61 @@ export function storeSuite(name, make) {
     assert.deepEqual(await keysOf(store, "a", { expiredBefore: 11, after: "a0" }), ["a1"]);
     assert.deepEqual(await keysOf(store, "a", { expiredBefore: 9 }), []);
     assert.deepEqual(await keysOf(store, "", { expiredBefore: 2 }), ["b1"]);
+  });
+
+  const STEPS = ["begin", "locked", "read", "decided", "written:0", "written:1", "committed"];
+
+  test(`${name}: the steps are those that are told, and a failure at any but the last undoes all`, async () => {
+    const place = await make();
+    const seen = [];
+    let failAt;
+    const store = openStore(place, {
+      hook: (step) => {
+        seen.push(step);
+        if (step === failAt) throw new Error(step);
+      },
+    });
+    const change = (value) => store.update(["a", "b"], () => ({ puts: [put("a", value), put("b", null)] }));
+    await write(store, put("a", { is: "old" }), put("b", { is: "old" }));
+    assert.deepEqual(seen, STEPS);
+    assert.deepEqual(updateSteps(2), STEPS);
+    assert.deepEqual(updateSteps(0), ["begin", "locked", "read", "decided", "committed"]);
+    for (failAt of STEPS) {
+      await assert.rejects(change({ is: "new" }), { message: failAt });
+      const rows = await store.scan("");
+      if (failAt === "committed") assert.deepEqual(rows, [{ key: "a", value: { is: "new" } }]);
+      else assert.deepEqual(rows, [{ key: "a", value: { is: "old" } }, { key: "b", value: { is: "old" } }], failAt);
+    }
+    await store.close();
+  });
+
+  test(`${name}: what is not committed is seen by nobody`, async () => {
+    const place = await make();
+    const others = openStore(place);
+    let seen;
+    const store = openStore(place, {
+      hook: async (step) => {
+        if (step !== "written:0") return;
+        seen = store.read("a");
+        assert.equal(await others.read("a"), undefined);
+        throw new Error("undone");
+      },
+    });
+    await assert.rejects(write(store, put("a")), { message: "undone" });
+    assert.equal(await seen, undefined);
+    await Promise.all([store.close(), others.close()]);
+  });
+
+  test(`${name}: a name of a table that is more than a name is refused`, async () => {
+    const place = await make();
+    for (const table of ["", "a b", "a;b", 'a"b', "a.b", "A", "1a", "ä", "a".repeat(49), 1, null, "a\n"]) {
+      assert.throws(() => openStore(place, { table }), { code: "invalid_type", field: "table" }, String(table));
+    }
+    const [one, other] = [openStore(place, { table: "one" }), openStore(place, { table: "other" })];
+    await write(one, put("a"));
+    assert.deepEqual(await other.scan(""), []);
+    assert.deepEqual(await one.scan(""), [{ key: "a", value: { n: 1 } }]);
+    await Promise.all([one.close(), other.close()]);
   });
 
   check("after close everything is refused, and what ran before has ended", async (store) => {

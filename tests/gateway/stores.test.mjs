@@ -1,9 +1,10 @@
-// Both stores of the gateway under one suite, and what only one of them can do.
+// Both stores of the gateway under one suite.
 
 import { after } from "node:test";
 import pg from "pg";
 import { postgres } from "./postgres-server.mjs";
 import { removeFiles, sqliteFile } from "./store-place.mjs";
+import { storeProcesses } from "./store-processes.mjs";
 import { storeSuite } from "./store-suite.mjs";
 
 after(removeFiles);
@@ -20,5 +21,11 @@ async function unusualDatabase() {
   return config;
 }
 
-storeSuite("postgres", async () => ({ postgres: await unusualDatabase() }));
-storeSuite("sqlite", async () => ({ sqlite: sqliteFile() }));
+const places = {
+  postgres: async () => ({ postgres: await unusualDatabase() }),
+  sqlite: async () => ({ sqlite: sqliteFile() }),
+};
+for (const [name, make] of Object.entries(places)) {
+  storeSuite(name, make);
+  storeProcesses(name, make);
+}

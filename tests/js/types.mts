@@ -2,6 +2,7 @@
 
 import { CounterfoilError, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
 import { admit, advanceOrder, authorizationNonce, callKey, classify, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
+import { postgresStore, sqliteStore, type GatewayStore } from "counterfoil/gateway";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { findConflicts, verifyReceipt, type Report } from "counterfoil/verify";
@@ -71,4 +72,14 @@ admit(paid, paid, 1790000000);
 declare const order: Order;
 advanceOrder(order, { type: "pay", paymentId: record.paymentId, quoteHash: record.quoteHash }, 1790000000).effects satisfies string[];
 
-export { amount, big, many, money, packed, raw, read, report };
+declare const pool: Parameters<typeof postgresStore>[0]["pool"];
+const store: GatewayStore = postgresStore({ pool });
+const counted: number = await store.update(["k"], ([row]) => ({ puts: [{ key: "k", value: { n: 1 }, body: row?.body }], result: 1 }));
+// @ts-expect-error decide answers at once
+await store.update(["k"], async () => ({ puts: [] }));
+// @ts-expect-error a row is an object
+await store.update(["k"], () => ({ puts: [{ key: "k", value: "text" }] }));
+// @ts-expect-error the database is handed in
+sqliteStore({ file: "gateway.db" });
+
+export { counted, amount, big, many, money, packed, raw, read, report };
