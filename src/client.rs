@@ -7,6 +7,7 @@
 //! - `Sign` comes out only after the authorization and the reservation are durable.
 //! - While an authorization may land, only its own bytes are sent again. A new one is signed for the same nonce: after
 //!   the window on the same terms, on other terms only with a proof of death.
+//! - After a conflict nothing is signed or sent for the intent again; the chain is read where it can be.
 //! - A reservation ends with a proof (spent, dead, cancelled) or when the attempt was never signed.
 
 mod answer;
@@ -169,8 +170,11 @@ fn load(state: &mut State, phase: Phase, context: Context<'_>) -> Effect {
     ])
 }
 
-/// Asks for the price.
+/// Asks for the price: the way to every new signature. An intent in conflict has none.
 fn probe(state: &mut State) -> Effect {
+    if state.intent.as_ref().is_some_and(Intent::is_conflicted) {
+        return fail(state, recover::conflict_failure(state));
+    }
     state.phase = Phase::Probe;
     Effect::Send(None)
 }

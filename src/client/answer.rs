@@ -1,9 +1,9 @@
 //! The answer to a paid request, and its body.
 
 use super::record::{Status, WalletChange};
-use super::{fail, persist, told, Body, Context, Effect, Failure, Mode, State, Then};
+use super::{fail, persist, told, Body, Context, Effect, Mode, State, Then};
 use crate::attempt::{self, Observation};
-use crate::error::{Code, Error, Money};
+use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::outcome::{self, Answer, Outcome};
 
@@ -35,9 +35,9 @@ pub(super) fn on_answer(state: &mut State, answer: &Answer, context: Context<'_>
             let finding = told::finding(state, Code::PaymentConflict)
                 .with("attempts", Json::Array(vec![Json::text(attempt_id)]));
             state.alerts.push(finding);
-            let failure = Failure::from(Code::PaymentConflict);
-            let money = if paid { Money::Proven } else { Money::Possible };
-            Ok(persist(state, None, Then::Fail(failure.money(money)), context))
+            // Before anything else the chain is asked what became of the nonce.
+            let then = if paid { Then::FetchAnswer } else { Then::Settle };
+            Ok(persist(state, None, then, context))
         }
         _ if paid => Ok(persist(state, None, Then::FetchAnswer, context)),
         _ => Ok(persist(state, None, Then::Settle, context)),

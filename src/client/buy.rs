@@ -21,6 +21,10 @@ use crate::x402::{payment_identifier, payment_payload};
 const BACKDATED: Seconds = 600;
 /// The seller's clock moves a window by at most this much.
 const MAX_SHIFT: Seconds = 120;
+/// Open quotes of one intent that are nothing to speak of: one, and another after a lost answer or a changed price. Each new
+/// one above that number is told once, for the record: an open quote holds stock at the seller but no money of ours, since
+/// all of them compete for one nonce.
+const MAX_OPEN_QUOTES: usize = 2;
 /// Nonces closed by a cancellation that are passed over at most.
 const MAX_GENERATION: u64 = 64;
 
@@ -229,15 +233,24 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
 fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
     let authorization = authorization(state, choice, context)?;
     let mut intent = intent_for(state, choice, context)?;
+    let known = state.intent.as_ref().map_or(0, |intent| intent.quotes.len());
+    let accumulating = intent.quotes.len() > known && intent.open_quotes(context.now) > MAX_OPEN_QUOTES;
     let attempt_id = format!("{}/{}", intent.intent_id, intent.attempts.len());
+    // While an earlier authorization may land, the id under which the seller knows the work stays, though the quote be new.
+    let kept = intent
+        .siblings()
+        .into_iter()
+        .find(|attempt| attempt.state.is_live())
+        .and_then(|attempt| attempt.payment_id.clone());
     let payment_id = payment_identifier::declared(&choice.required)
-        .map(|_| {
-            intent::payment_id(
+        .map(|_| match kept {
+            Some(id) => Ok(id),
+            None => intent::payment_id(
                 &intent.intent_id,
                 &choice.quote_hash,
                 intent.generation,
                 context.secret,
-            )
+            ),
         })
         .transpose()?;
     let spent = Spent {
@@ -272,6 +285,10 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         spent,
     });
     state.intent = Some(intent);
+    if accumulating {
+        let notice = told::notice(state, Code::QuotesAccumulating);
+        state.alerts.push(notice);
+    }
     Ok(persist(state, Some(change), Then::Sign, context))
 }
 

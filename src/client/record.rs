@@ -8,6 +8,7 @@ use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::{self, Json};
 use crate::network::Network;
+use crate::outcome::Outcome;
 use crate::policy::{Spent, SpentState};
 use crate::time::Seconds;
 
@@ -78,6 +79,10 @@ impl Rail {
         })
     }
 }
+
+/// How long a price is taken to hold where the seller says nothing: 15 minutes, as shops in the field hold a quote and its
+/// stock.
+pub const QUOTE_HELD: Seconds = 900;
 
 /// One frozen offer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -190,6 +195,29 @@ impl Intent {
         let signed =
             |attempt: &&Attempt| attempt.generation == self.generation && attempt.signature.is_some();
         self.attempts.iter().filter(signed).collect()
+    }
+
+    /// Whether the seller ever said that another request holds the payment id. Nothing is signed for such an intent again,
+    /// and nothing more is sent: the chain alone says where its money is.
+    pub fn is_conflicted(&self) -> bool {
+        self.attempts
+            .iter()
+            .flat_map(|attempt| &attempt.observations)
+            .any(|seen| seen.outcome == Outcome::Conflict.as_str())
+    }
+
+    /// Quotes that no attempt has paid and whose price may still hold: seen less than [`QUOTE_HELD`] ago.
+    pub fn open_quotes(&self, now: Seconds) -> usize {
+        let paid = |quote: &&Quote| {
+            self.attempts
+                .iter()
+                .any(|attempt| attempt.state == State::Paid && attempt.quote_hash == quote.quote_hash)
+        };
+        self.quotes
+            .iter()
+            .filter(|quote| now < quote.seen_at.saturating_add(QUOTE_HELD))
+            .filter(|quote| !paid(quote))
+            .count()
     }
 
     /// Whether every attempt is proven never to land.

@@ -1,6 +1,6 @@
 //! From what was sent to what became of it: answers, chain evidence, sending the same bytes again, claims.
 
-use super::record::{close_siblings, Status, WalletChange};
+use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{buy, done, fail, persist, probe, told, Context, Effect, Failure, Mode, Phase, State, Then};
 use crate::address::Address;
 use crate::attempt::{self, Attempt};
@@ -28,8 +28,9 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
             _ => Ok(probe(state)),
         };
     };
+    let conflicted = state.intent()?.is_conflicted();
     match attempt.state {
-        attempt::State::Planned if context.now < attempt.valid_before() => buy::sign(state),
+        attempt::State::Planned if !conflicted && context.now < attempt.valid_before() => buy::sign(state),
         // Its signature never became durable, so it was never sent.
         attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
@@ -314,8 +315,23 @@ fn on_void(
 /// Still unknown. While the window is open the same bytes may go out again; after it a purchase goes on with a new window for
 /// the same nonce, on the same terms.
 fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    if state.intent()?.is_conflicted() {
+        let failure = conflict_failure(state);
+        return Ok(persist(state, None, Then::Fail(failure), context));
+    }
     let attempt = state.current()?;
     let open = context.now < attempt.valid_before();
+    // A 409 without a known code may be a conflict: the same bytes go out once more, then only the state is read, and
+    // nothing new is signed without a proof of death.
+    let still_bare = attempt
+        .observations
+        .last()
+        .is_some_and(|seen| seen.status == Some(409) && seen.code == Code::OutcomeUnknown.as_str());
+    if still_bare && (!open || state.resends > 0) {
+        let mut failure = unresolved_failure(state, context);
+        failure.next = Next::ReadChain;
+        return Ok(persist(state, None, Then::Fail(failure), context));
+    }
     let unread = !can_read(state, context);
     let unused = last_verdict(attempt) == Some(VerdictKind::NotYet.as_str());
     if !open && state.start.mode == Mode::Fetch && (unread || unused) && !state.same_terms {
@@ -330,6 +346,23 @@ fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error
         return Ok(persist(state, None, Then::Done("unknown".to_owned()), context));
     }
     Ok(persist(state, None, Then::Fail(failure), context))
+}
+
+/// The seller holds another request under this id; what the chain says of the money stands beside it.
+pub(super) fn conflict_failure(state: &State) -> Failure {
+    let paid = state
+        .attempt()
+        .is_some_and(|attempt| attempt.state == attempt::State::Paid);
+    let void = state.intent.as_ref().is_some_and(Intent::all_void);
+    let failure = Failure::from(Code::PaymentConflict);
+    match (paid, void) {
+        (true, _) => Failure {
+            next: Next::Claim,
+            ..failure.money(Money::Proven)
+        },
+        (false, true) => failure.money(Money::None),
+        (false, false) => failure,
+    }
 }
 
 fn last_verdict(attempt: &Attempt) -> Option<&str> {
@@ -400,7 +433,8 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     let refused = attempt.sends.len() > 1
         && state.resends > 0
         && matches!(last, Some((Some(400..=499), outcome)) if outcome != "in_flight");
-    if kept && !refused && state.start.resendable && state.resends < context.config.resends {
+    let conflicted = state.intent()?.is_conflicted();
+    if kept && !refused && !conflicted && state.start.resendable && state.resends < context.config.resends {
         // The first resend of a call goes out at once: the money has moved, nothing is gained by waiting.
         return match state.resends {
             0 if state.retry_after.is_none() => resend(state, context),
@@ -411,12 +445,17 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     let mode = state.start.mode;
     let intent = state.intent_mut()?;
     intent.status = Status::PaidNotDelivered;
-    let why = if kept { "answer_not_had" } else { "past_retention" };
+    let why = match (conflicted, kept) {
+        (true, _) => "conflict",
+        (false, true) => "answer_not_had",
+        (false, false) => "past_retention",
+    };
     intent.claim = Some(told::claim(intent, quote_hash, transaction, why, context.now));
     let finding = told::finding(state, Code::PaidNotDelivered);
     state.alerts.push(finding);
     let then = match mode {
         Mode::Resume => Then::Done("paid_not_delivered".to_owned()),
+        _ if conflicted => Then::Fail(conflict_failure(state)),
         _ => Then::Fail(Code::PaidNotDelivered.into()),
     };
     Ok(persist(state, None, then, context))

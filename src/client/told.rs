@@ -34,8 +34,17 @@ pub(super) fn claim(
     .with("why", Json::text(why))
 }
 
-/// A finding for the caller's alert hook.
+/// A finding that wakes somebody up.
 pub(super) fn finding(state: &State, code: Code) -> Json {
+    finding_of(state, code, "alert")
+}
+
+/// A finding for the record: nothing is lost by it.
+pub(super) fn notice(state: &State, code: Code) -> Json {
+    finding_of(state, code, "info")
+}
+
+fn finding_of(state: &State, code: Code, severity: &str) -> Json {
     let attempt = state.attempt();
     let attempts = attempt
         .map(|attempt| Json::text(attempt.attempt_id.as_str()))
@@ -43,7 +52,7 @@ pub(super) fn finding(state: &State, code: Code) -> Json {
         .collect();
     Json::object([
         ("code", Json::text(code.as_str())),
-        ("severity", Json::text("alert")),
+        ("severity", Json::text(severity)),
         ("intents", Json::Array(vec![Json::text(state.intent_id.as_str())])),
         ("attempts", Json::Array(attempts)),
     ])
