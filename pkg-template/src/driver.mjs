@@ -9,6 +9,8 @@ const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
 const decoder = new TextDecoder("utf-8", { fatal: true });
 /** Of an answer that is no success, at most this much is looked at. */
 const MAX_PROBLEM = 1 << 20;
+/** A success is looked into when it is JSON and announces at most this length: it may say that it is no delivery. */
+const MAX_JSON = 64 << 10;
 
 /**
  * Runs one call of the machine to its end.
@@ -184,15 +186,21 @@ function transport(error, signal) {
   return error?.name === "TimeoutError" || /TIMEOUT/.test(code) ? "timeout" : "reset";
 }
 
-/** What `classify` is shown of an answer. The body of a success is left for the caller. */
+/** What `classify` is shown of an answer. The body of a success that is not a short JSON text is left for the caller alone. */
 async function heard(turn, payment) {
   const { answer, host } = turn;
   const seen = { status: answer.status, headers: Object.fromEntries(answer.headers), receivedAt: host.clock() };
   const problem = payment ? !answer.ok || answer.status === 202 : answer.status === 402;
-  if (!problem) return seen;
+  if (!problem && !(payment && isShortJson(answer))) return seen;
   // The caller may still be given this answer, so a copy is read.
   const body = await text(answer.clone());
   return body === undefined ? seen : { ...seen, body };
+}
+
+function isShortJson({ headers, body }) {
+  const length = headers.get("content-length");
+  const type = headers.get("content-type")?.split(";", 1)[0].trim() ?? "";
+  return body !== null && /^[0-9]+$/.test(length) && Number(length) <= MAX_JSON && /^application\/([^/]+\+)?json$/i.test(type);
 }
 
 async function text(answer) {

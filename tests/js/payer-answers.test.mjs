@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPayer, wrapFetch } from "counterfoil";
-import { counted, openJournal, priced, shop, sold, thrown } from "./payer-stage.mjs";
+import { OFFER, clockwork, counted, openJournal, priced, shop, sold, thrown } from "./payer-stage.mjs";
 
 const ID = "purchase-0000000000000001";
 const intent = { id: ID };
@@ -309,4 +309,157 @@ test("signers of the ethers kind are told by what they are, also behind a wrappe
   assert.equal(args.length, 3);
   assert.deepEqual(Object.keys(args[1]), ["TransferWithAuthorization"]);
   assert.equal(typeof args[2].value, "bigint");
+});
+
+// ---------------------------------------------------------------- what sellers say after a payment
+
+const problem = (res, status, body, headers = {}) => res.writeHead(status, { "content-type": "application/problem+json", ...headers }).end(JSON.stringify(body));
+
+/** A seller that gives these answers to payments in their order, then sells. */
+function answering(t, ...answers) {
+  return shop(t, (_, res, payment, seller) => {
+    if (!payment) return priced(res);
+    const answer = answers[seller.paid.length - 1];
+    return answer ? answer(res, payment) : sold(res, payment);
+  });
+}
+
+const sentHeaders = (seller) => new Set(seller.paid.map(({ headers }) => headers["payment-signature"]));
+
+test("a wait that is a date counts from the answer's own Date and reaches the caller, with where to ask", async (t) => {
+  const date = "Sun, 20 Sep 2026 10:00:00 GMT";
+  const until = "Sun, 20 Sep 2026 10:01:30 GMT";
+  const polls = [["/orders/1", (url) => new URL("/orders/1", url).href], ["shop.order.get", () => "shop.order.get"], ["https://evil.example/", () => undefined], [undefined, () => undefined]];
+  for (const [poll, told] of polls) {
+    const seller = await answering(t, (res) => problem(res, 409, { code: "payment_in_flight", poll }, { date, "retry-after": until }));
+    const alerts = [];
+    const { payer, signer } = buyer({ onAlert: (finding) => alerts.push(finding) });
+    const error = await thrown(payer.fetch(seller.url, { intent }));
+    assert.deepEqual([error.code, error.next, error.money, error.retryAfter, error.poll], ["payment_in_flight", "wait", "possible", 90, told(seller.url)]);
+    assert.deepEqual([signer.calls, seller.paid.length, alerts], [1, 1, []]);
+    // The next call of the purchase sends the same bytes, and gets what was kept for it.
+    assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+    assert.deepEqual([signer.calls, sentHeaders(seller).size], [1, 1]);
+  }
+});
+
+test("in flight, then replayed: waited for under the same id and key, and nobody is alerted", async (t) => {
+  const seller = await answering(t, (res) => problem(res, 409, { error_code: "payment_in_flight", retry_after: 1, poll: "shop.order.get" }), (res, payment) => sold(res, payment, { headers: { "idempotency-replay": "true" } }));
+  const alerts = [];
+  const { payer, signer } = buyer({ onAlert: (finding) => alerts.push(finding) });
+  const headers = { "idempotency-key": "1234-5678-abcd-efgh" };
+  const answer = await payer.fetch(seller.url, { headers, intent });
+  assert.equal(await answer.text(), "the report");
+  assert.deepEqual([signer.calls, seller.paid.length, sentHeaders(seller).size, alerts], [1, 2, 1, []]);
+  assert.deepEqual(seller.paid.map((seen) => seen.headers["idempotency-key"]), [headers["idempotency-key"], headers["idempotency-key"]]);
+  assert.equal((await payer.fetch(seller.url, { headers, intent })).headers.get("idempotency-replayed"), "true");
+  assert.deepEqual([seller.paid.length, alerts], [2, []]);
+});
+
+test("a conflict with a hint to retry is not retried: one alert, and no signature ever again", async (t) => {
+  const hint = { error_code: "payment_identifier_conflict", suggested_action: "retry_after_delay", retry_after: 1 };
+  const seller = await answering(t, ...Array(9).fill((res) => problem(res, 409, hint, { "retry-after": "1" })));
+  const alerts = [];
+  const clock = clockwork();
+  const { payer, signer, journal } = buyer({ clock, onAlert: (finding) => alerts.push(finding) });
+  for (const later of [0, 1, 61, 86_401]) {
+    clock.now += later;
+    const error = await thrown(payer.fetch(seller.url, { intent }));
+    assert.deepEqual([error.code, error.next, error.money, error.retryAfter], ["payment_identifier_conflict", "stop", "possible", undefined]);
+  }
+  assert.deepEqual([signer.calls, seller.paid.length, seller.asked.length], [1, 1, 1]);
+  assert.deepEqual(alerts.map(({ code, severity }) => [code, severity]), [["payment_identifier_conflict", "alert"]]);
+  assert.deepEqual((await journal.held()).map(({ state }) => state), ["reserved"]);
+});
+
+test("402 after paying, a replayed credential, a bare 409, a stranger's advice to pay anew: the same bytes again", async (t) => {
+  const answers = {
+    "402 with a new challenge": (res) => priced(res, { accepts: [{ ...OFFER, extra: { ...OFFER.extra, challenge: "c2" } }] }),
+    "403 credential_replayed": (res) => problem(res, 403, { code: "credential_replayed" }),
+    "bare 409": (res) => res.writeHead(409).end(),
+    "payment_state unused": (res) => problem(res, 500, { payment_state: "unused", retry_action: "new_payment" }),
+  };
+  await Promise.all(Object.entries(answers).map(async ([what, answer]) => {
+    const seller = await answering(t, answer);
+    const alerts = [];
+    const { payer, signer } = buyer({ onAlert: (finding) => alerts.push(finding) });
+    assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report", what);
+    assert.deepEqual([signer.calls, seller.asked.length, seller.paid.length, sentHeaders(seller).size, alerts], [1, 1, 2, 1, []], what);
+  }));
+});
+
+const json = (res, body, headers = {}) => {
+  const text = JSON.stringify(body);
+  res.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": Buffer.byteLength(text), ...headers }).end(text);
+};
+
+test("a success whose short JSON says that it is none is no delivery", async (t) => {
+  const bodies = [
+    { success: false, errorReason: "settlement_pending", retry_after: 1 },
+    { jsonrpc: "2.0", id: 1, error: { code: -32042, data: { httpStatus: 402 } } },
+    { jsonrpc: "2.0", id: 1, result: { isError: true, structuredContent: { x402Version: 2, accepts: [OFFER] } } },
+  ];
+  await Promise.all(bodies.map(async (body) => {
+    const seller = await answering(t, (res) => json(res, body));
+    const { payer, signer, journal } = buyer();
+    const answer = await payer.fetch(seller.url, { intent });
+    assert.equal(await answer.text(), "the report");
+    assert.deepEqual([signer.calls, seller.paid.length, sentHeaders(seller).size], [1, 2, 1]);
+    assert.equal((await journal.intents())[0].status, "delivered");
+  }));
+});
+
+test("goods in JSON are goods, whatever their members say, and come to their last byte", async (t) => {
+  const goods = [{ code: "payment_in_flight", poll: "x" }, { payment_state: "settled" }, [1, 2, 3], { text: "ä€😀" }];
+  for (const body of goods) {
+    const seller = await answering(t, (res, { payload }) => {
+      const settlement = { success: true, transaction: payload.authorization.nonce, network: OFFER.network };
+      json(res, body, { "payment-response": Buffer.from(JSON.stringify(settlement)).toString("base64") });
+    });
+    const { payer, journal } = buyer();
+    assert.deepEqual(await (await payer.fetch(seller.url, { intent })).json(), body);
+    assert.equal((await journal.intents())[0].status, "delivered");
+    assert.equal(seller.paid.length, 1);
+  }
+});
+
+test("an answer that streams is handed over before it ends, JSON too", { timeout: 10_000 }, async (t) => {
+  const long = JSON.stringify("x".repeat(70_000));
+  for (const headers of [{ "content-type": "application/json" }, { "content-type": "application/json", "content-length": String(long.length) }, { "content-type": "text/event-stream", "content-length": "500" }]) {
+    const { open, opened } = gate();
+    const seller = await answering(t, async (res) => {
+      res.writeHead(200, headers);
+      res.write(long.slice(0, 10));
+      await opened;
+      res.end(headers["content-length"] ? long.slice(10, Number(headers["content-length"])) : long.slice(10));
+    });
+    const { payer } = buyer();
+    const answer = await payer.fetch(seller.url, { intent });
+    open();
+    assert.equal((await answer.text()).length, Number(headers["content-length"] ?? long.length));
+  }
+});
+
+test("a short JSON answer that breaks off is told as before, and giving up while it comes takes effect at once", { timeout: 10_000 }, async (t) => {
+  const half = (end) => (res) => {
+    res.writeHead(200, { "content-type": "application/json", "content-length": "99" });
+    res.write('{"half":', () => end(res));
+  };
+  const broken = await answering(t, half((res) => res.destroy()));
+  const { payer, signer, journal } = buyer();
+  const error = await thrown(payer.fetch(broken.url, { intent }).then((answer) => answer.text()));
+  assert.equal(error.code, "body_truncated");
+  assert.equal((await journal.intents())[0].status, "open");
+  assert.equal(await (await payer.fetch(broken.url, { intent })).text(), "the report");
+  assert.equal(signer.calls, 1);
+
+  const { open: reached, opened: stalled } = gate();
+  const stalling = await answering(t, half(reached));
+  const stop = new AbortController();
+  const other = buyer();
+  const call = thrown(other.payer.fetch(stalling.url, { intent, signal: stop.signal }));
+  await stalled;
+  stop.abort();
+  assert.equal(await call, stop.signal.reason);
+  assert.equal((await other.journal.intents())[0].status, "open");
 });
