@@ -7,11 +7,11 @@ import Database from "better-sqlite3";
 import { postgresStore, sqliteStore } from "counterfoil/gateway";
 import pg from "pg";
 
-/** A store on `place`, `{ postgres: configuration of a pool }` or `{ sqlite: path of a file }`, and a `close` that closes its database too. */
-export function openStore({ postgres, sqlite }, options = {}) {
+/** A store on `place`, `{ postgres: configuration of a pool, table? }` or `{ sqlite: path of a file }`, and a `close` that closes its database too. */
+export function openStore({ postgres, table, sqlite }, options = {}) {
   if (postgres) {
     const pool = new pg.Pool(postgres);
-    return closing(postgresStore({ pool, ...options }), () => pool.end());
+    return closing(postgresStore({ pool, table, ...options }), () => pool.end());
   }
   const database = new Database(sqlite);
   return closing(sqliteStore({ database, ...options }), async () => database.close());

@@ -21,8 +21,10 @@ async function unusualDatabase() {
   return config;
 }
 
+let database;
+let tables = 0;
 const places = {
-  postgres: async () => ({ postgres: await unusualDatabase() }),
+  postgres: async () => ({ postgres: await (database ??= unusualDatabase()), table: `gateway_${++tables}` }),
   sqlite: async () => ({ sqlite: sqliteFile() }),
 };
 for (const [name, make] of Object.entries(places)) {
