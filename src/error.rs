@@ -244,6 +244,9 @@ registry! {
     ProofNodeMismatch "proof_node_mismatch" ReadChain Possible "A node of the proof is not the one that the node before it names.";
     ProofIncomplete "proof_incomplete" ReadChain Possible "The proof ends before it answers.";
     ProofTooLong "proof_too_long" ReadChain Possible "The proof goes on after it has answered, or is longer than its key allows.";
+    HeaderInvalid "header_invalid" ReadChain Possible "Not the header of a block.";
+    HeaderHashMismatch "header_hash_mismatch" ReadChain Possible "The header's members give another hash than it names, or the chain's headers have members that are not known here.";
+    UnsupportedReceiptType "unsupported_receipt_type" ReadChain Possible "A receipt of a type that is not known here; it is not called forged.";
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
     InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";

@@ -13,8 +13,13 @@
 //! The token demands `validAfter < block time < validBefore`, both strict: at a block whose time is `validBefore` the
 //! authorization can no longer land, one second earlier it can.
 
+mod header;
 mod logs;
+mod proof;
+mod receipt_proof;
+mod rlp;
 mod rpc;
+mod storage_proof;
 
 use crate::address::Address;
 use crate::eip3009::Authorization;
@@ -24,9 +29,14 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::time::Seconds;
 use logs::Event;
+use proof::Proofs;
 use rpc::{Log, Reason, Receipt, Source, Tag};
 
-/// Which token on which network is read, and how far a `safe` block is trusted.
+pub use header::Header;
+pub use receipt_proof::receipt_proof_from;
+pub use storage_proof::{implementation_slots, state_slots, Layout};
+
+/// Which token on which network is read, and what is trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Context {
     /// The chain.
@@ -35,17 +45,55 @@ pub struct Context {
     pub asset: Address,
     /// Whether a `safe` block counts as final on this network.
     pub trust_safe: bool,
+    /// The blocks, by hash, that are taken as final truth. With a list the sources are not trusted: what moves money or
+    /// frees it must be proven under one of these headers. Without one, the sources are.
+    pub trusted_blocks: Option<Vec<[u8; 32]>>,
+    /// Token code that is known beside the pinned.
+    pub layouts: Vec<Layout>,
 }
 
 impl Context {
-    /// Reads `{network, asset, trustSafe?}`. Errors in this order: those of the network, the asset, the flag.
+    /// The sources are trusted, a `safe` block is not final.
+    pub fn new(network: Network, asset: Address) -> Context {
+        Context {
+            network,
+            asset,
+            trust_safe: false,
+            trusted_blocks: None,
+            layouts: Vec::new(),
+        }
+    }
+
+    /// Reads `{network, asset, trustSafe?, trustedBlocks?, layouts?}`. Errors in this order: those of the network, the asset, the
+    /// flag, the hashes, the layouts.
     pub fn from_json(json: &Json) -> Result<Context, Error> {
         Ok(Context {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
             trust_safe: json.read_opt("trustSafe", Json::as_bool)?.unwrap_or(false),
+            trusted_blocks: json.read_opt("trustedBlocks", block_hashes)?,
+            layouts: json.read_opt("layouts", layouts)?.unwrap_or_default(),
         })
     }
+
+    fn trusts(&self, block: Option<[u8; 32]>) -> bool {
+        let listed = |block| {
+            self.trusted_blocks
+                .as_ref()
+                .is_some_and(|list| list.contains(&block))
+        };
+        block.is_some_and(listed)
+    }
+}
+
+/// A list of block hashes. Errors: `invalid_type`, `hex_invalid`.
+pub fn block_hashes(json: &Json) -> Result<Vec<[u8; 32]>, Error> {
+    json.as_list(|hash| hex::decode_array(hash.as_str()?))
+}
+
+/// A list of layouts. Errors: those of [`Layout::from_json`].
+pub fn layouts(json: &Json) -> Result<Vec<Layout>, Error> {
+    json.as_list(Layout::from_json)
 }
 
 /// What the evidence says.
@@ -100,6 +148,8 @@ pub struct Verdict {
     pub position: Option<(u64, u64)>,
     /// Which authorization was paid; absent when several were signed on the terms that were paid.
     pub index: Option<usize>,
+    /// The trusted block under whose header it is proven.
+    pub proved_in: Option<[u8; 32]>,
     /// Short tokens: what limits the verdict, or what could not be read.
     pub reasons: Vec<String>,
 }
@@ -122,6 +172,7 @@ impl Verdict {
             transaction: None,
             position: None,
             index: None,
+            proved_in: None,
             reasons,
         }
     }
@@ -132,7 +183,7 @@ impl Verdict {
         self
     }
 
-    /// `{verdict, money, next, decidableAt?, transaction?, index?, reasons}`.
+    /// `{verdict, money, next, decidableAt?, transaction?, index?, provedIn?, reasons}`.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("verdict", Json::text(self.verdict.as_str())),
@@ -147,6 +198,10 @@ impl Verdict {
                 .and_then(|index| u64::try_from(index).ok())
                 .map(Json::number),
         )
+        .with_some(
+            "provedIn",
+            self.proved_in.map(|hash| Json::text(hex::encode(hash))),
+        )
         .with(
             "reasons",
             Json::Array(self.reasons.iter().map(Json::text).collect()),
@@ -158,7 +213,10 @@ impl Verdict {
 ///
 /// Never fails: what can't be read is `unreadable`, with the reason. Several sources must agree on every point, the block
 /// included. Reasons on a verdict that stands: `not_final`, `safe_only`, `window_open`, `logs_missing`, `log_missing`,
-/// `log_foreign`, `receipt_missing`, `transfer_missing`, `terms_differ`, `index_ambiguous`.
+/// `log_foreign`, `receipt_missing`, `transfer_missing`, `terms_differ`, `index_ambiguous`; of proofs `proved` (under the header of a
+/// trusted block), `transaction_not_proved` (the transaction's hash is the source's word), `included_in_given_header` (proven, under a
+/// header that nobody vouches for), `code_unknown`. A proof that does not hold, or shows something else than its source says,
+/// makes all of it `unreadable`.
 pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[Json]) -> Verdict {
     decide(authorizations, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
@@ -180,11 +238,15 @@ fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]
     let (source, others) = sources.split_first().ok_or("evidence_missing")?;
     others.iter().try_for_each(|other| source.agrees(other))?;
 
+    let mut proofs = Proofs::default();
+    for (json, source) in evidence.iter().zip(&sources) {
+        proofs = proofs.or(Proofs::read(json, source, context, first)?);
+    }
     let found = find(source, context, first)?;
-    match (source.used, found) {
+    let verdict = match (source.used, found) {
         (false, Found::Event(..)) => Err("state_and_logs_disagree"),
-        (false, found) => unused(source, context, authorizations, &found),
-        (true, Found::Event(event, log)) => used(source, context, authorizations, event, log),
+        (false, found) => unused(source, context, &proofs, authorizations, &found),
+        (true, Found::Event(event, log)) => used(source, context, &proofs, authorizations, event, log),
         (true, Found::NotAsked) => Ok(Verdict::new(VerdictKind::UsedOrCancelled, &["logs_missing"])),
         (true, Found::Nothing { foreign: false }) => {
             Ok(Verdict::new(VerdictKind::UsedOrCancelled, &["log_missing"]))
@@ -193,7 +255,37 @@ fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]
             VerdictKind::UsedOrCancelled,
             &["log_missing", "log_foreign"],
         )),
+    }?;
+    Ok(weigh(verdict, context, &proofs))
+}
+
+/// Whether a verdict stands: on the word of the sources, or proven under the header of a trusted block.
+fn weigh(mut verdict: Verdict, context: &Context, proofs: &Proofs) -> Verdict {
+    use VerdictKind::{Cancelled, Dead, NotYet, Paid, PaidWrongTerms};
+    let on_state = matches!(verdict.verdict, Dead | NotYet);
+    let on_receipt = matches!(verdict.verdict, Paid | PaidWrongTerms | Cancelled);
+    let proof = match on_state {
+        true => proofs.state,
+        false => proofs.receipt.filter(|_| on_receipt),
+    };
+    let limit = match proof {
+        Some(block) if context.trusts(Some(block)) => {
+            verdict.proved_in = Some(block);
+            verdict.reasons.push("proved".to_owned());
+            if on_receipt {
+                verdict.reasons.push("transaction_not_proved".to_owned());
+            }
+            return verdict;
+        }
+        Some(_) => Some("included_in_given_header"),
+        None => Some("code_unknown").filter(|_| on_state && proofs.code_unknown),
+    };
+    let decides = on_receipt || verdict.verdict == Dead;
+    if context.trusted_blocks.is_some() && decides {
+        return Verdict::new(VerdictKind::Unreadable, &[limit.unwrap_or("not_proved")]);
     }
+    verdict.reasons.extend(limit.map(str::to_owned));
+    verdict
 }
 
 /// What the logs hold about the nonce.
@@ -240,6 +332,7 @@ fn find<'a>(source: &'a Source, context: &Context, of: &Authorization) -> Result
 fn unused(
     source: &Source,
     context: &Context,
+    proofs: &Proofs,
     authorizations: &[Authorization],
     found: &Found,
 ) -> Result<Verdict, Reason> {
@@ -271,7 +364,7 @@ fn unused(
     if source.block.timestamp < last {
         return not_yet("window_open");
     }
-    let Some(limits) = finality(source, context) else {
+    let Some(limits) = finality(source, context, proofs.state) else {
         return not_yet("not_final");
     };
     match (found, source.range) {
@@ -281,9 +374,11 @@ fn unused(
     }
 }
 
-/// What limits a final block's word, or `None` when the block is not final.
-fn finality(source: &Source, context: &Context) -> Option<&'static [Reason]> {
+/// What limits a final block's word, or `None` when the block is not final. A trusted header is final by whatever tag its block
+/// was asked.
+fn finality(source: &Source, context: &Context, proof: Option<[u8; 32]>) -> Option<&'static [Reason]> {
     match source.block.tag {
+        _ if context.trusts(proof) => Some(&[]),
         Tag::Finalized => Some(&[]),
         Tag::Safe if context.trust_safe => Some(&["safe_only"]),
         Tag::Safe | Tag::Latest => None,
@@ -293,6 +388,7 @@ fn finality(source: &Source, context: &Context) -> Option<&'static [Reason]> {
 fn used(
     source: &Source,
     context: &Context,
+    proofs: &Proofs,
     authorizations: &[Authorization],
     event: Event,
     log: &Log,
@@ -311,7 +407,7 @@ fn used(
     if !receipt.logs.contains(log) {
         return Err("receipt_log_missing");
     }
-    let limits = finality(source, context);
+    let limits = finality(source, context, proofs.receipt);
     if event == Event::Cancelled {
         return Ok(match limits {
             Some(limits) => Verdict::new(VerdictKind::Cancelled, limits),

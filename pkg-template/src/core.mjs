@@ -97,3 +97,7 @@ export function advanceOrder(order, event, now) {
 function list(one) {
   return Array.isArray(one) ? one : [one];
 }
+
+export function receiptProofFrom(receipts, index) {
+  return call("receiptProofFrom", { receipts, index });
+}

@@ -1,6 +1,9 @@
 // Reads what the core needs to judge a nonce, over JSON-RPC. It collects answers and judges none of them: a source that
 // can't be read is reported as such, and what the answers mean is for `resolve`.
 
+import { call } from "./boundary.mjs";
+import { readProofs } from "./proofs.mjs";
+
 const AUTHORIZATION_STATE = "0xe94a0102"; // authorizationState(address,bytes32)
 const AUTHORIZATION_USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const AUTHORIZATION_CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
@@ -12,13 +15,17 @@ const LOG_CALLS = 60;
 /** Of an unused nonce there is no log to be found; what every endpoint allows is asked for, to have the answer. */
 const UNUSED_WIDTH = 10;
 
-/** The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. */
-export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", timeout = 10_000 }) {
+/**
+ * The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. `proofs` adds what a source
+ * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned.
+ */
+export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
-  const what = { asset, payer: word(payer), nonce: word(nonce), tag, lowest };
+  const slots = proofs && call("proofSlots", { payer, nonce, layouts: proofs.layouts });
+  const what = { asset, payer: word(payer), nonce: word(nonce), tag, lowest, slots };
   const found = heads.map((start, i) => start && reachable(() => evidence(sources[i], start, what)));
   return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
 }
@@ -37,10 +44,10 @@ async function head(ask, tag) {
   return { chainId, block };
 }
 
-async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest }) {
+async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest, slots }) {
   const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
-  const call = { to: asset, data: `${AUTHORIZATION_STATE}${payer.slice(2)}${nonce.slice(2)}` };
-  const authorizationState = await stateAt(ask, call, block);
+  const read = { to: asset, data: `${AUTHORIZATION_STATE}${payer.slice(2)}${nonce.slice(2)}` };
+  const authorizationState = await stateAt(ask, read, block);
   const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, nonce] };
   const used = BigInt(authorizationState) !== 0n;
   const oldest = used ? 0 : Math.max(0, lowest - UNUSED_WIDTH + 1);
@@ -55,15 +62,16 @@ async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag
     logs,
     ...(logsRange && { logsRange }),
     receipt,
+    ...(slots && (await readProofs(ask, { block, asset, slots, receipt }))),
   };
 }
 
 /** By hash (EIP-1898), so that a reorganisation can't slip in between; by number where that is refused, and looked at again. */
-async function stateAt(ask, call, block) {
+async function stateAt(ask, read, block) {
   try {
-    return await ask("eth_call", call, { blockHash: block.hash, requireCanonical: true });
+    return await ask("eth_call", read, { blockHash: block.hash, requireCanonical: true });
   } catch {
-    const state = await ask("eth_call", call, block.number);
+    const state = await ask("eth_call", read, block.number);
     const again = await ask("eth_getBlockByNumber", block.number, false);
     if (again.hash !== block.hash) throw new Error("reorganised");
     return state;

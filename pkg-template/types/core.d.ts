@@ -1,7 +1,7 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
   Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
-  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Seconds, SettlementResponse, UnreadableEvidence,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
 } from "./values.js";
 
 export type {
@@ -90,15 +90,21 @@ export function classify(answer: {
  * Reads the chain evidence for the authorizations signed under one nonce (one, or all siblings: re-quotes, later windows; `index` names the one paid). Sources
  * that disagree are `unreadable`, never a vote. The Transfer counted is the token's first from the payer after our AuthorizationUsed and before its next one;
  * one log pays one authorization. `paid` below finality carries the reason `not_final`.
+ *
+ * With `trustedBlocks` the sources are not trusted: `paid`, `dead` and `cancelled` need a proof under one of those headers, then with
+ * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`). Without it a proof that holds
+ * adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
  */
 export function resolve(
   a: Authorization | Authorization[],
-  ctx: { network: Network; asset: Address; trustSafe?: boolean },
+  ctx: { network: Network; asset: Address; trustSafe?: boolean; trustedBlocks?: Hex[]; layouts?: TokenLayout[] },
   evidence: ChainEvidence | UnreadableEvidence | (ChainEvidence | UnreadableEvidence)[],
 ): {
   verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "cancelled" | "used_or_cancelled" | "unreadable";
-  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; index?: number; reasons: string[];
+  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; index?: number; provedIn?: Hex; reasons: string[];
 };
+/** The proof of one receipt for `receiptProof`, from all receipts of its block (eth_getBlockReceipts). They are the block's if the root is. */
+export function receiptProofFrom(receipts: unknown[], index: number): { receiptsRoot: Hex; index: Hex; proof: Hex[] };
 
 /**
  * Server side: what to do with a paid request, given the record kept under its payment id (or call key). Payer, fingerprint and quoteHash

@@ -1,5 +1,5 @@
 /** counterfoil/node: what needs a file system, and the reader of chain evidence. */
-import type { Address, ChainEvidence, Hex, JournalStore, Network, Rpc, UnreadableEvidence } from "./values.js";
+import type { Address, ChainEvidence, Hex, JournalStore, Network, Rpc, TokenLayout, UnreadableEvidence } from "./values.js";
 
 /**
  * A journal in one append-only file, each commit a line that is on the disk before `commit` resolves. `path` is the file, or a folder that gets
@@ -20,4 +20,6 @@ export function readEvidence(rpcs: Rpc | Rpc[], what: {
   tag?: "latest" | "safe" | "finalized";
   /** Milliseconds for one call, 10,000 when absent. */
   timeout?: number;
+  /** Also reads what proves the answers: headers, eth_getProof, the receipt in its block. `layouts` where the token's code is not pinned. */
+  proofs?: boolean | { layouts?: TokenLayout[] };
 }): Promise<(ChainEvidence | UnreadableEvidence)[]>;

@@ -62,8 +62,19 @@ export interface SettlementResponse {
  */
 export interface ChainEvidence {
   chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized"; stateRoot?: Hex };
-  authorizationState: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null; storageProof?: unknown;
+  authorizationState: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null;
+  /** The header of `block`: an eth_getBlockByNumber answer, or its RLP. What `storageProof` is proven under. */
+  header?: unknown;
+  /** eth_getProof answers at that block: of the token with the slots of the authorization and of its implementation, and of the implementation. */
+  storageProof?: unknown; implementationProof?: unknown;
+  /** The receipt in its own block, made by `receiptProofFrom`. */
+  receiptProof?: { header: unknown; index: Hex; proof: Hex[] };
 }
+/**
+ * Where a token's code keeps the states of authorizations: `codeHash` is that of the token, or of the implementation behind its proxy. Absent
+ * members are FiatTokenV2_2's behind Circle's proxy.
+ */
+export interface TokenLayout { codeHash: Hex; baseSlot?: number; implementationSlot?: Hex }
 /** A source that could not be read; `resolve` counts it as unreadable. */
 export interface UnreadableEvidence { error: "unreachable" }
 

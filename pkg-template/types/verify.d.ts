@@ -1,5 +1,5 @@
 /** counterfoil/verify: what a receipt proves, and signatures in bulk. */
-import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds } from "./values.js";
+import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
 export type { Finding } from "./values.js";
 
@@ -17,8 +17,9 @@ export interface Material {
   authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
   evidence?: ChainEvidence | ChainEvidence[];
   expect?: { kind?: "offer" | "receipt" | "settlement"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
-  /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true. */
-  trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[] };
+  /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true, and then the
+   * sources of evidence are not: what they say counts as far as it is proven under one of these; layouts: token code beside the pinned. */
+  trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[]; layouts?: TokenLayout[] };
   now?: Seconds;
 }
 /**

@@ -68,11 +68,7 @@ pub(super) fn on_inspected(
         return Ok(fail(state, Code::ChainMismatch.into()));
     }
     let authorization = authorization(state, &choice, context)?;
-    let chain = evidence::Context {
-        network: choice.terms.network.clone(),
-        asset: choice.terms.asset,
-        trust_safe: false,
-    };
+    let chain = evidence::Context::new(choice.terms.network.clone(), choice.terms.asset);
     let verdict = evidence::resolve(&[authorization], &chain, evidence);
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {

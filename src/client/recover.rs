@@ -204,11 +204,7 @@ pub(super) fn on_evidence(
         .iter()
         .map(|attempt| attempt.attempt_id.clone())
         .collect();
-    let chain = evidence::Context {
-        network: rail.network,
-        asset: rail.asset,
-        trust_safe: false,
-    };
+    let chain = evidence::Context::new(rail.network, rail.asset);
     let verdict = evidence::resolve(&authorizations, &chain, evidence);
     let reservation = intent.reservation();
     state.read = true;

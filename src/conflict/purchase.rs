@@ -148,11 +148,7 @@ fn read<'a>(
         }
     }
     let authorizations: Vec<_> = signed.iter().map(|(one, _)| one.clone()).collect();
-    let context = Context {
-        network: slot.network.clone(),
-        asset: slot.asset,
-        trust_safe: false,
-    };
+    let context = Context::new(slot.network.clone(), slot.asset);
     let verdict = evidence::resolve(&authorizations, &context, attempt.evidence);
     let wrong = match verdict.verdict {
         VerdictKind::Paid => false,

@@ -109,12 +109,12 @@ impl Source {
     }
 }
 
-fn member<'a>(json: &'a Json, name: &str) -> Option<&'a str> {
+pub(super) fn member<'a>(json: &'a Json, name: &str) -> Option<&'a str> {
     json.get(name)?.as_str().ok()
 }
 
 /// A QUANTITY of the Ethereum JSON-RPC: `0x`, no leading zeros, at least one digit.
-fn quantity(text: &str) -> Option<u64> {
+pub(super) fn quantity(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x")?;
     let hexadecimal = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !hexadecimal || (digits.starts_with('0') && digits != "0") {

@@ -84,7 +84,9 @@ fn purchase(
     }
 
     let evidence = matching(attempt, material, all);
-    let subject = attempt.map(|attempt| context(record, attempt)).transpose()?;
+    let subject = attempt
+        .map(|attempt| context(record, attempt, material))
+        .transpose()?;
     let subject = subject
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
@@ -269,18 +271,21 @@ fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), 
 }
 
 /// The authorizations that compete with this attempt's for one nonce, this one included, and where to look.
-fn context(record: &Record, attempt: &Attempt) -> Result<(Vec<Authorization>, Context), Error> {
+fn context(
+    record: &Record,
+    attempt: &Attempt,
+    material: &Material,
+) -> Result<(Vec<Authorization>, Context), Error> {
     let nonce = attempt.authorization.nonce;
     let siblings = record
         .attempts
         .iter()
         .filter(|one| one.authorization.nonce == nonce);
     let siblings = siblings.map(|one| one.authorization.clone()).collect();
-    let context = Context {
-        network: material::network_of(&attempt.domain)?,
-        asset: attempt.domain.verifying_contract,
-        trust_safe: false,
-    };
+    let context = material.trust.context(
+        material::network_of(&attempt.domain)?,
+        attempt.domain.verifying_contract,
+    );
     Ok((siblings, context))
 }
 

@@ -206,6 +206,11 @@ impl Checks {
         self.add(id, true, State::Pass, "", None);
     }
 
+    /// A required check that passed, and why.
+    pub fn pass_because(&mut self, id: &str, why: &str) {
+        self.add(id, true, State::Pass, why, None);
+    }
+
     /// A required check that failed.
     pub fn fail(&mut self, id: &str, why: &str) {
         self.add(id, true, State::Fail, why, None);

@@ -7,7 +7,6 @@ use crate::address::Address;
 use crate::amount::Amount;
 use crate::base64;
 use crate::error::{Code, Error};
-use crate::evidence::Context;
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
@@ -228,11 +227,7 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
         .map(|((authorization, network), asset)| {
             (
                 core::slice::from_ref(authorization),
-                Context {
-                    network,
-                    asset,
-                    trust_safe: false,
-                },
+                material.trust.context(network, asset),
             )
         });
     let verdict = material::chain(&mut checks, known, &material.evidence, success != Some(false));

@@ -458,11 +458,7 @@ impl Record<'_> {
             .filter(|one| one.authorization.nonce == nonce)
             .map(|one| one.authorization.clone())
             .collect();
-        let context = Context {
-            network: network.clone(),
-            asset: *asset,
-            trust_safe: false,
-        };
+        let context = Context::new(network.clone(), *asset);
         let verdict = evidence::resolve(&siblings, &context, attempt.evidence);
         verdict.verdict == VerdictKind::Paid && verdict.transaction.as_deref() == transaction
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Input;
-use crate::error::Error;
+use crate::address::Address;
+use crate::error::{Code, Error};
+use crate::evidence::{self, Header};
 use crate::hex;
 use crate::json::Json;
 use crate::trie;
@@ -13,6 +15,9 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     Some(match name {
         "rawTrieVerify" => verify(&input.json),
         "rawTrieProof" => proof(&input.json),
+        "rawBlockHeader" => header(&input.json),
+        "receiptProofFrom" => receipt_proof_from(&input.json),
+        "proofSlots" => slots(&input.json),
         _ => return None,
     })
 }
@@ -45,5 +50,42 @@ fn proof(json: &Json) -> Result<Json, Error> {
     Ok(Json::object([
         ("root", Json::text(hex::encode(root))),
         ("proof", texts(&proof)),
+    ]))
+}
+
+/// `{header}` → `{hash, number, timestamp, stateRoot, receiptsRoot, transactionsRoot}`.
+fn header(json: &Json) -> Result<Json, Error> {
+    let header = json.read("header", Header::from_json)?;
+    let word = |word: [u8; 32]| Json::text(hex::encode(word));
+    Ok(Json::object([
+        ("hash", word(header.hash)),
+        ("number", Json::text(format!("0x{:x}", header.number))),
+        ("timestamp", Json::text(format!("0x{:x}", header.timestamp))),
+        ("stateRoot", word(header.state_root)),
+        ("receiptsRoot", word(header.receipts_root)),
+        ("transactionsRoot", word(header.transactions_root)),
+    ]))
+}
+
+/// `{receipts, index}` → `{receiptsRoot, index, proof}`.
+fn receipt_proof_from(json: &Json) -> Result<Json, Error> {
+    let receipts = json.require("receipts")?;
+    let index = json.read("index", Json::as_u64)?;
+    evidence::receipt_proof_from(receipts, index).map_err(|error| match error.code {
+        Code::NumberOutOfRange => error,
+        _ => error.within("receipts"),
+    })
+}
+
+/// `{payer, nonce, layouts?}` → `{implementation, state}`, the slots that `eth_getProof` is to be asked for.
+fn slots(json: &Json) -> Result<Json, Error> {
+    let payer = json.read("payer", Address::from_json)?;
+    let nonce = json.read("nonce", |nonce| hex::decode_array(nonce.as_str()?))?;
+    let layouts = json.read_opt("layouts", evidence::layouts)?.unwrap_or_default();
+    let texts =
+        |slots: Vec<[u8; 32]>| Json::Array(slots.iter().map(|slot| Json::text(hex::encode(slot))).collect());
+    Ok(Json::object([
+        ("implementation", texts(evidence::implementation_slots(&layouts))),
+        ("state", texts(evidence::state_slots(&layouts, &payer, &nonce))),
     ]))
 }

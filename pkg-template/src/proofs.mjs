@@ -1,0 +1,42 @@
+// Reads what proves a source's answers: the header of the block, the token's storage under it, and the receipt in its own
+// block. What a source can't give is left out; whether the proofs hold is for the core.
+
+import { call } from "./boundary.mjs";
+
+/** `{header, storageProof, implementationProof?, receiptProof?}`, as far as the source gives them. */
+export async function readProofs(ask, { block, asset, slots, receipt }) {
+  const found = await Promise.all([state(ask, block, asset, slots), receipt && inBlock(ask, receipt)].map((read) => Promise.resolve(read).catch(() => undefined)));
+  return Object.assign({}, ...found);
+}
+
+async function state(ask, block, asset, slots) {
+  const at = (account, keys) => atBlock(block.hash, block.number, (which) => ask("eth_getProof", account, keys, which));
+  const storageProof = await at(asset, [...slots.implementation, ...slots.state]);
+  const behind = storageProof.storageProof.find(({ key, value }) => slots.implementation.some((slot) => BigInt(slot) === BigInt(key)) && BigInt(value) !== 0n);
+  const implementationProof = behind && (await at(`0x${BigInt(behind.value).toString(16).padStart(40, "0")}`, []));
+  return { header: headerOf(block), storageProof, ...(implementationProof && { implementationProof }) };
+}
+
+async function inBlock(ask, { blockHash, blockNumber, transactionHash }) {
+  const [block, receipts] = await Promise.all([
+    ask("eth_getBlockByHash", blockHash, false),
+    atBlock(blockHash, blockNumber, (which) => ask("eth_getBlockReceipts", which)),
+  ]);
+  const place = receipts.findIndex((receipt) => receipt.transactionHash === transactionHash);
+  const { receiptsRoot, index, proof } = call("receiptProofFrom", { receipts, index: place });
+  if (receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
+  return { receiptProof: { header: headerOf(block), index, proof } };
+}
+
+/** By hash (EIP-1898), by number where that is refused: a proof under another block's root does not hold. */
+async function atBlock(hash, number, read) {
+  try {
+    return await read({ blockHash: hash });
+  } catch {
+    return read(number);
+  }
+}
+
+function headerOf({ transactions, uncles, withdrawals, ...header }) {
+  return header;
+}
