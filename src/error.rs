@@ -220,6 +220,9 @@ registry! {
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // the store of a gateway
+    AnswerExpired "answer_expired" LookupReceipt Proven "Delivered before; the answer is past its retention, its receipt is not.";
+    NotFound "not_found" Stop None "There is nothing at this address, or nothing for whoever asks.";
+    RefundOwed "refund_owed" AskHuman ProvenTwice "More than one transfer was made for one purchase: one is owed back.";
     StoreUnavailable "store_unavailable" Wait Possible "The gateway's store could not be used or did not confirm; whether the change is kept is not known.";
     // selling
     RecordInvalid "record_invalid" FixInput None "The admission record is not well formed, or is in no state to take over.";

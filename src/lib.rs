@@ -62,6 +62,8 @@ pub mod admission;
 
 pub mod evidence;
 
+pub mod sale;
+
 pub mod receipt;
 
 pub mod conflict;

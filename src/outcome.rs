@@ -288,3 +288,8 @@ fn payment_required(
         None => unknown(Next::ReadChain, "outcome_unknown"),
     }
 }
+
+/// Whether a code is one of the known refusals by verification, which come before anything is sent to the chain.
+pub fn is_refusal(code: &str) -> bool {
+    matches!(codes::known(code), Some((_, Family::Refusal)))
+}

@@ -7,6 +7,7 @@
 mod client;
 mod core;
 mod proof;
+mod sale;
 mod seller;
 mod values;
 mod verify;
@@ -80,6 +81,7 @@ fn run(
         proof::call,
         client::call,
         seller::call,
+        sale::call,
     ]
     .iter()
     .find_map(|module| module(name, &input))

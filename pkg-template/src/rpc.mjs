@@ -101,6 +101,11 @@ async function searchBack(ask, filter, to, from) {
   return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };
 }
 
+/** One call, and what it gives. Rejects when the endpoint does not answer it within the time given, in milliseconds. */
+export function ask(rpc, method, params, timeout = 10_000) {
+  return request(rpc, method, params, timeout);
+}
+
 /** One call within the time given. The timer keeps the process alive, which AbortSignal.timeout would not. */
 async function request(rpc, method, params, timeout) {
   const late = new AbortController();

@@ -1,0 +1,88 @@
+// Quotes and orders, and what time alone changes.
+
+import { readAll } from "./chain.mjs";
+
+export function ordersOf(host) {
+  /** Tells the host what has to be done, and strikes it off when it is done; what failed is told again by `sweep`. */
+  async function carryOut(told) {
+    for (const { number, effect, transaction } of told.effects) {
+      await host.onEffect?.({ effect, number, order: told.order, about: told.about, ...(transaction && { transaction }) });
+      await host.step("effect", { order: told.order.id, number });
+    }
+    const { effects, ...known } = told;
+    return known;
+  }
+
+  const orders = {
+    /** Opens a quote, or finds the one opened before under the same key. */
+    async quote(input) {
+      const told = await host.step("quote", input);
+      try {
+        return await carryOut(told);
+      } catch (error) {
+        // Nothing could be set aside for it: there is nothing to offer.
+        if (!told.replayed) await host.step("order", { order: told.order.id, event: { type: "cancel" } });
+        throw error;
+      }
+    },
+
+    /** An order as it stands; undefined for none. */
+    async order(id) {
+      const row = await host.store.read(`order/${id}`);
+      if (!row) return undefined;
+      const { order, terms, about, buyer } = row.value;
+      return { order, terms, about, ...(buyer && { buyer }) };
+    },
+
+    /** Moves an order: fulfilled, cancel, refund, refunded. */
+    async moveOrder(id, event) {
+      return carryOut(await host.step("order", { order: id, event }));
+    },
+
+    /** Money that is owed back. */
+    async *refundsOwed() {
+      for (let after; ; ) {
+        const rows = await host.store.scan("refund/", { after });
+        yield* rows.map((row) => row.value);
+        if (rows.length === 0) return;
+        after = rows.at(-1).key;
+      }
+    },
+
+    /**
+     * Reads the sales that were left behind, ends quotes that are over, and drops what is past its time. To be called now and then;
+     * what it does not reach is done when somebody asks.
+     */
+    async sweep({ limit = 100 } = {}) {
+      const dueBefore = host.clock() + 1;
+      const due = (prefix) => host.store.scan(prefix, { limit, expiredBefore: dueBefore });
+      const count = { sales: 0, orders: 0, dropped: 0 };
+      for (const { key } of await due("sale/")) {
+        const sale = key.slice("sale/".length);
+        const told = await host.step("due", { sale });
+        if (told.decision === "read") {
+          const { turn, tag } = told;
+          await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
+        }
+        count.sales += 1;
+      }
+      for (const { key } of await due("order/")) {
+        await carryOut(await host.step("orderDue", { order: key.slice("order/".length) }));
+        count.orders += 1;
+      }
+      for (const prefix of ["call/", "wallet/"]) {
+        for (const { key } of await due(prefix)) {
+          const drop = ([row]) => ({ puts: row?.expiresAt < dueBefore ? [{ key, value: null }] : [], result: undefined });
+          await host.store.update([key], drop);
+          count.dropped += 1;
+        }
+      }
+      return count;
+    },
+  };
+  host.carryOut = async (id) => {
+    const row = await host.store.read(`order/${id}`);
+    if (row) await carryOut(row.value);
+  };
+  return orders;
+}

@@ -1,0 +1,245 @@
+//! What the chain says about the payments of a sale whose worker is gone, or whose settlement has no known end.
+
+use crate::admission::State;
+use crate::error::{Code, Error};
+use crate::evidence::{self, Verdict, VerdictKind};
+use crate::hex;
+use crate::json::Json;
+use crate::problem::Problem;
+use crate::time::Seconds;
+
+use super::kept::{Payment, Sale};
+use super::rows::{Fault, Rows};
+use super::settle::{self, Worker};
+use super::told::{self, Told};
+use super::{admit, Config};
+
+/// How long a sale that could not be read waits for the next try.
+const TRY_AGAIN: Seconds = 5;
+
+/// The verdicts are in. Paid: the work is done without charging. All dead: the sale failed, and the request is admitted anew.
+/// One can still land: the work goes on with the payment that was shown first; never with a second one. Nothing to be read:
+/// in flight. `idle` is a reader that has no request to go on with.
+pub fn read(
+    rows: &mut Rows,
+    worker: &Worker,
+    input: &Json,
+    config: &Config,
+    now: Seconds,
+) -> Result<Told, Fault> {
+    let (mut sale, holds) = worker.load(rows)?;
+    let poll = input.read_opt("poll", Json::as_str)?.unwrap_or("/");
+    if !holds {
+        return Ok(Told::problem(admit::in_flight(poll)?));
+    }
+    let idle = input.read_opt("idle", Json::as_bool)?.unwrap_or(false);
+    let tag = input.read("tag", Json::as_str)?;
+    let late = settle::late_rule(input)?;
+    let verdicts = verdicts(&sale, input, config)?;
+    let any = |kind: VerdictKind| verdicts.iter().any(|verdict| verdict.verdict == kind);
+    let was_failed = sale.record.state == State::Failed;
+
+    if any(VerdictKind::Paid) {
+        let alerts = match paid(rows, &mut sale, &verdicts, late, now)? {
+            Ok(alerts) => alerts,
+            Err(ask) => return Ok(ask),
+        };
+        let mut alerts = alerts;
+        if was_failed {
+            alerts.push(told::finding(Code::LateConfirmation, &sale));
+        }
+        sale.record.lease_until = if idle {
+            now
+        } else {
+            now.saturating_add(config.lease)
+        };
+        admit::save(rows, &sale, config)?;
+        let told = match idle {
+            true => Told::plain("paid"),
+            false => told::process(&sale, config)?,
+        };
+        return Ok(told.with("alerts", Json::Array(alerts)));
+    }
+    if any(VerdictKind::PaidWrongTerms) {
+        let alert = told::finding(Code::PaidWrongTerms, &sale);
+        let problem = Problem::new(Code::PaidWrongTerms).with_status(409);
+        return Ok(Told::problem(problem).with("alerts", Json::Array(vec![alert])));
+    }
+    let closed = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Dead | VerdictKind::Cancelled);
+    if verdicts.iter().all(closed) {
+        if was_failed {
+            return forget(rows, &sale);
+        }
+        settle::failed(rows, &mut sale, config, now)?;
+        return Ok(Told::plain("admit"));
+    }
+    if any(VerdictKind::Unreadable) || any(VerdictKind::UsedOrCancelled) {
+        sale.record.lease_until = now.saturating_add(TRY_AGAIN);
+        admit::save(rows, &sale, config)?;
+        return Ok(Told::problem(admit::in_flight(poll)?));
+    }
+    // Its window is over, so it will not land any more; that it did not land before, only a final block proves.
+    if tag != "finalized" && now >= sale.last_valid() {
+        return Ok(told::read(&sale, "finalized"));
+    }
+    if idle || was_failed || sale.payment()?.header.is_none() {
+        sale.record.lease_until = now;
+        admit::save(rows, &sale, config)?;
+        return Ok(Told::problem(admit::in_flight(poll)?));
+    }
+    Ok(told::process(&sale, config)?)
+}
+
+fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<Verdict>, Error> {
+    let read = input.read("evidence", |list| {
+        list.as_list(|one| {
+            let nonce: [u8; 32] = one.read("nonce", |nonce| hex::decode_array(nonce.as_str()?))?;
+            Ok((nonce, one.read("evidence", Json::as_array)?))
+        })
+    })?;
+    let verdict = |payment: &Payment| {
+        let context = evidence::Context {
+            network: payment.network.clone(),
+            asset: payment.asset,
+            trust_safe: config.trust_safe,
+        };
+        let found = read
+            .iter()
+            .find(|(nonce, _)| *nonce == payment.authorization.nonce);
+        let sources = found.map_or(&[][..], |(_, sources)| *sources);
+        evidence::resolve(core::slice::from_ref(&payment.authorization), &context, sources)
+    };
+    Ok(sale.payments.iter().map(verdict).collect())
+}
+
+/// The first transfer pays the sale; any other is owed back.
+#[allow(clippy::type_complexity)]
+fn paid(
+    rows: &mut Rows,
+    sale: &mut Sale,
+    verdicts: &[Verdict],
+    late: Option<crate::order::LateRule>,
+    now: Seconds,
+) -> Result<Result<Vec<Json>, Told>, Fault> {
+    let payments = sale.payments.clone();
+    let landed: Vec<(&Payment, &str)> = payments
+        .iter()
+        .zip(verdicts)
+        .filter(|(_, verdict)| verdict.verdict == VerdictKind::Paid)
+        .filter_map(|(payment, verdict)| Some((payment, verdict.transaction.as_deref()?)))
+        .collect();
+    let first = match &sale.transaction {
+        Some(known) => landed.iter().find(|(_, transaction)| *transaction == known),
+        None => None,
+    };
+    let Some((payment, transaction)) = first.or(landed.first()).copied() else {
+        return Err(Error::new(Code::EvidenceUnreadable, "evidence").into());
+    };
+    let statement = settle::statement(payment, transaction);
+    if let Some(ask) = settle::confirmed(rows, sale, transaction, statement, late, now)? {
+        return Ok(Err(ask));
+    }
+    sale.use_payment(payment.clone());
+    let mut alerts = Vec::new();
+    for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
+        alerts.push(settle::owe(rows, sale, other, twice, now)?);
+    }
+    Ok(Ok(alerts))
+}
+
+/// Nothing of a failed sale can land any more: its rows go.
+fn forget(rows: &mut Rows, sale: &Sale) -> Result<Told, Fault> {
+    for payment in &sale.payments {
+        rows.delete(&payment.slot_key())?;
+    }
+    for alias in &sale.aliases {
+        rows.delete(&super::kept::key(alias))?;
+    }
+    rows.delete(&super::kept::key(sale.id()))?;
+    Ok(Told::plain("gone"))
+}
+
+/// A sale that is due without anybody asking: `{sale}`. Past its retention only the receipt is left; one in flight is read; one that
+/// failed is read once nothing of it can land any more.
+pub fn due(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Result<Told, Fault> {
+    let id = input.read("sale", Json::as_string)?;
+    let Some(mut sale) = admit::load(rows, &id)? else {
+        return Ok(Told::plain("gone"));
+    };
+    if sale.id() != id || sale.due(config.retention).is_none_or(|due| now < due) {
+        return Ok(Told::plain("wait"));
+    }
+    match sale.record.state {
+        State::Delivered => {
+            sale.record.state = State::Expired;
+            sale.record.response = None;
+            rows.delete(&super::kept::answer_key(sale.id()))?;
+            admit::save(rows, &sale, config)?;
+            Ok(Told::plain("expired"))
+        }
+        State::InFlight | State::Failed => {
+            sale.turn += 1;
+            sale.record.lease_until = now.saturating_add(config.lease);
+            admit::save(rows, &sale, config)?;
+            Ok(told::read(&sale, "finalized"))
+        }
+        State::Settled | State::Expired => Ok(Told::plain("wait")),
+    }
+}
+
+/// Where a payment stands, for its payer only: whoever shows a payment of the sale that the payer signed. Input `{ids,
+/// presented}`; nothing at all is said to others.
+pub fn status(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Result<Told, Fault> {
+    let presented = input.read("presented", super::presented::Presented::from_json)?;
+    let ids = input.read("ids", |list| list.as_list(Json::as_string))?;
+    let mut found = None;
+    for id in &ids {
+        if found.is_none() {
+            found = admit::load(rows, id)?;
+        }
+    }
+    let slot = super::kept::slot_key(&presented.network, &presented.asset, &presented.authorization);
+    let theirs = |sale: &Sale| {
+        sale.record.request.payer == presented.payer
+            && sale.payments.iter().any(|payment| payment.slot_key() == slot)
+    };
+    let Some(sale) = found.filter(|sale| theirs(sale)) else {
+        return Ok(Told::plain("unknown"));
+    };
+    let (state, code) = match sale.record.state {
+        State::InFlight | State::Settled => (sale.record.state, Some(Code::PaymentInFlight)),
+        State::Failed => (State::Failed, Some(Code::PaymentRejected)),
+        state => (state, None),
+    };
+    let left = sale.record.lease_until.saturating_sub(now).clamp(1, 5);
+    let waiting = matches!(state, State::InFlight | State::Settled);
+    let (money, next) = match (state, code) {
+        (State::Settled, _) => ("proven", "resend_same"),
+        (State::Delivered, _) => ("proven", "resend_same"),
+        (State::Expired, _) => ("proven", "lookup_receipt"),
+        (State::Failed, _) => ("none", "resend_same"),
+        (State::InFlight, _) => ("possible", "wait"),
+    };
+    let status = Json::object([
+        ("paymentId", Json::text(presented.id.as_str())),
+        ("state", Json::text(state.as_str())),
+        ("money", Json::text(money)),
+        ("next", Json::text(next)),
+    ])
+    .with_some("retryAfter", waiting.then(|| Json::number(left)))
+    .with_some("transaction", sale.transaction.as_deref().map(Json::text))
+    .with_some(
+        "receipt",
+        sale.record
+            .receipt_id
+            .as_deref()
+            .map(|id| Json::text(config.receipt_path(id))),
+    );
+    let headers = match waiting {
+        true => Json::object([("retry-after", Json::text(left.to_string()))]),
+        false => Json::object([]),
+    };
+    Ok(Told::plain("status")
+        .with("status", status)
+        .with("headers", headers))
+}

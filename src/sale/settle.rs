@@ -1,0 +1,218 @@
+//! The money: that a broadcast begins, what came of it, and what follows from a transfer that is known.
+
+use crate::address::Address;
+use crate::admission::State;
+use crate::error::{Code, Error, Money};
+use crate::hex;
+use crate::json::Json;
+use crate::order::{Event, LateRule};
+use crate::outcome;
+use crate::time::Seconds;
+use crate::x402::settlement_response::SettlementResponse;
+
+use super::admit;
+use super::kept::{Payment, Sale};
+use super::quoted::Quoted;
+use super::rows::{Fault, Rows};
+use super::told::{self, Told};
+use super::{wallet, Config};
+
+/// The worker of a sale: the row's id, and the turn that must still be the row's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Worker {
+    /// The sale.
+    pub sale: String,
+    /// Its turn when the worker began.
+    pub turn: u64,
+}
+
+impl Worker {
+    /// Reads `{sale, turn}`.
+    pub fn from_json(json: &Json) -> Result<Worker, Error> {
+        Ok(Worker {
+            sale: json.read("sale", Json::as_string)?,
+            turn: json.read("turn", Json::as_u64)?,
+        })
+    }
+
+    /// The sale, and whether this worker still holds it.
+    pub fn load(&self, rows: &Rows) -> Result<(Box<Sale>, bool), Fault> {
+        let sale = admit::load(rows, &self.sale)?.ok_or_else(|| Error::new(Code::RecordInvalid, "sale"))?;
+        let holds = sale.turn == self.turn;
+        Ok((sale, holds))
+    }
+}
+
+/// The rule for a late confirmation, once the host was asked.
+pub fn late_rule(json: &Json) -> Result<Option<LateRule>, Error> {
+    json.read_opt("late", |rule| match rule.as_str()? {
+        "fulfil" => Ok(LateRule::Fulfil),
+        "refund" => Ok(LateRule::Refund),
+        _ => Err(Error::new(Code::OrderEventInvalid, "")),
+    })
+}
+
+/// The worker is alive: its lease runs anew. Nothing when another one took over.
+pub fn renew(rows: &mut Rows, worker: &Worker, config: &Config, now: Seconds) -> Result<Told, Fault> {
+    let (mut sale, holds) = worker.load(rows)?;
+    if holds && matches!(sale.record.state, State::InFlight | State::Settled) {
+        sale.record.lease_until = now.saturating_add(config.lease);
+        admit::save(rows, &sale, config)?;
+    }
+    Ok(Told::plain("renewed"))
+}
+
+/// May this payment be broadcast now? `settle` once the row says so; `settled` with the statement when it was paid before; a
+/// worker that was taken over gets `refuse`.
+pub fn settling(rows: &mut Rows, worker: &Worker, config: &Config, now: Seconds) -> Result<Told, Fault> {
+    let (mut sale, holds) = worker.load(rows)?;
+    if let Some(settlement) = &sale.settlement {
+        return Ok(Told::plain("settled").with("settlement", settlement.clone()));
+    }
+    if !holds || sale.record.state != State::InFlight {
+        return Ok(Told::plain("refuse").with("reason", Json::text(Code::PaymentInFlight.as_str())));
+    }
+    sale.settling = true;
+    sale.record.lease_until = now.saturating_add(config.lease);
+    admit::save(rows, &sale, config)?;
+    Ok(Told::plain("settle"))
+}
+
+/// What the facilitator said. A success counts whoever asked; a refusal only as one when it is known to come before any
+/// broadcast and names no transaction; everything else leaves the payment unknown.
+pub fn settled(
+    rows: &mut Rows,
+    worker: &Worker,
+    input: &Json,
+    config: &Config,
+    now: Seconds,
+) -> Result<Told, Fault> {
+    let (mut sale, holds) = worker.load(rows)?;
+    let response = input.read("settlement", |said| Ok(SettlementResponse::from_json(said).ok()))?;
+    match response {
+        Some(response) if response.success => {
+            if let Some(transaction) = response.transaction_hash() {
+                let late = late_rule(input)?;
+                if let Some(ask) = confirmed(rows, &mut sale, &transaction, response.json, late, now)? {
+                    return Ok(ask);
+                }
+                admit::save(rows, &sale, config)?;
+            }
+        }
+        Some(response) if holds && response.transaction.is_empty() => {
+            if let Some(code) = response
+                .error_reason
+                .as_deref()
+                .filter(|code| outcome::is_refusal(code))
+            {
+                sale.settling = false;
+                sale.refused = Some(code.to_owned());
+                admit::save(rows, &sale, config)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(Told::plain("noted"))
+}
+
+/// A transfer for this sale is known: the sale is paid, and so is its order. Where the order was closed before, the seller's rule
+/// decides, and has to be given: without it, nothing is written and the answer asks for it.
+pub fn confirmed(
+    rows: &mut Rows,
+    sale: &mut Sale,
+    transaction: &str,
+    settlement: Json,
+    late: Option<LateRule>,
+    now: Seconds,
+) -> Result<Option<Told>, Fault> {
+    let hash = hex::decode_array(transaction).map_err(|error| error.within("transaction"))?;
+    if let Some(id) = sale.order.clone() {
+        let mut order = Quoted::load(rows, &id)?;
+        match order.advance(
+            &Event::PaymentConfirmed {
+                transaction: hash,
+                late,
+            },
+            now,
+        ) {
+            Err(error) if error.code == Code::LateRuleMissing => {
+                rows.forget();
+                return Ok(Some(Told::plain("late").with("order", order.told())));
+            }
+            moved => moved?,
+        }
+        order.save(rows)?;
+    }
+    if sale.record.state != State::Delivered {
+        sale.record.state = State::Settled;
+    }
+    sale.settlement = Some(settlement);
+    sale.transaction = Some(transaction.to_owned());
+    Ok(None)
+}
+
+/// The statement that stands for a transfer that the chain told of.
+pub fn statement(payment: &Payment, transaction: &str) -> Json {
+    Json::object([
+        ("success", Json::Bool(true)),
+        ("transaction", Json::text(transaction)),
+        ("network", payment.network.to_json()),
+        ("payer", payment.authorization.from.to_json()),
+    ])
+}
+
+/// Refused before any broadcast, or proven dead: nothing was charged, and the same id may be tried again.
+pub fn failed(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -> Result<(), Fault> {
+    sale.record.state = State::Failed;
+    sale.record.lease_until = now;
+    sale.settling = false;
+    for payment in &mut sale.payments {
+        payment.header = None;
+    }
+    if let Some(id) = sale.order.clone() {
+        let mut order = Quoted::load(rows, &id)?;
+        let event = Event::PaymentFailed {
+            payment_id: Some(sale.id().to_owned()),
+        };
+        match order.advance(&event, now) {
+            // Another payment is on its way, or the order was moved by hand: this failure is not about that.
+            Err(error) if error.code == Code::OrderMoveIllegal => {}
+            moved => {
+                moved?;
+                order.save(rows)?;
+            }
+        }
+    }
+    wallet::release(rows, sale, config, now)?;
+    admit::save(rows, sale, config)
+}
+
+/// A second transfer for one purchase: money that is owed back, until someone shows that it went back.
+pub fn owe(
+    rows: &mut Rows,
+    sale: &Sale,
+    payment: &Payment,
+    transaction: &str,
+    now: Seconds,
+) -> Result<Json, Fault> {
+    let key = format!("refund/{}/{}", sale.id(), transaction.to_ascii_lowercase());
+    let payer: Address = payment.authorization.from;
+    let row = Json::object([
+        ("v", Json::number(1)),
+        ("sale", Json::text(sale.id())),
+        ("payer", payer.to_json()),
+        ("network", payment.network.to_json()),
+        ("asset", payment.asset.to_json()),
+        ("amount", payment.authorization.value.to_json()),
+        ("transaction", Json::text(transaction)),
+        ("openedAt", Json::number(now)),
+        ("state", Json::text("open")),
+    ])
+    .with_some("order", sale.order.as_deref().map(Json::text));
+    if rows.get(&key)?.is_none() {
+        rows.put(&key, row, None)?;
+    }
+    Ok(told::finding(Code::RefundOwed, sale)
+        .with("amount", payment.authorization.value.to_json())
+        .with("money", Json::text(Money::ProvenTwice.as_str())))
+}
