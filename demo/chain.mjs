@@ -54,7 +54,7 @@ export async function startChain() {
   const wallet = (key) => createWalletClient({ account: privateKeyToAccount(key), chain, transport });
   const rpc = (method, params = []) => pub.request({ method, params });
 
-  await deployToken({ pub, owner: wallet(KEYS.owner), rpc });
+  const mint = await deployToken({ pub, owner: wallet(KEYS.owner), rpc });
   await rpc("evm_setAutomine", [false]);
   await rpc("evm_setTime", [Date.now()]);
   await rpc("evm_setIntervalMining", [1]);
@@ -65,6 +65,8 @@ export async function startChain() {
   };
   const self = {
     url, pub, wallet, rpc, block,
+    /** Gives an account some of the token. */
+    mint,
     /** Transactions stay in the waiting room until `release`. */
     hold: () => rpc("evm_setIntervalMining", [0]),
     release: async () => {
@@ -125,4 +127,5 @@ async function deployToken({ pub, owner, rpc }) {
   const { multicall3Bytecode } = await import(new URL("./constants/contracts.js", import.meta.resolve("viem")));
   const multicall = await mined(await owner.sendTransaction({ data: multicall3Bytecode }));
   await rpc("anvil_setCode", [MULTICALL3, await pub.getCode({ address: multicall.contractAddress })]);
+  return (to, amount) => send("mint", [to, amount]);
 }

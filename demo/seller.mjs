@@ -2,36 +2,16 @@
 // process, behind a front that can lose, cut, delay or replace what they say.
 import http from "node:http";
 import express from "express";
-import { x402Facilitator } from "@x402/core/facilitator";
-import { toFacilitatorEvmSigner } from "@x402/evm";
-import { ExactEvmScheme as FacilitatorScheme } from "@x402/evm/exact/facilitator";
 import { ExactEvmScheme as ServerScheme } from "@x402/evm/exact/server";
 import { paymentMiddleware, x402ResourceServer } from "@x402/express";
 import { declarePaymentIdentifierExtension } from "@x402/extensions/payment-identifier";
 import { answerStore } from "./answers.mjs";
-import { KEYS, NETWORK } from "./chain.mjs";
+import { NETWORK } from "./chain.mjs";
+import { startFacilitator } from "./facilitator.mjs";
 import { FAULTS } from "./faults.mjs";
 
 export const PRICE = 10_000n; // 0.01 USDC
 export const REPORT = JSON.stringify({ report: "weather", place: "Reykjavík", sky: "clear", celsius: -3.5, hours: Array.from({ length: 24 }, (_, h) => h) });
-
-function facilitatorOf(chain, patience) {
-  const wallet = chain.wallet(KEYS.facilitator);
-  // One transaction at a time takes its number, so that two payments at once do not get the same one.
-  let queue = Promise.resolve();
-  const inTurn = (send) => (queue = queue.catch(() => {}).then(send));
-  const signer = toFacilitatorEvmSigner({
-    address: wallet.account.address,
-    readContract: (a) => chain.pub.readContract(a),
-    verifyTypedData: (a) => chain.pub.verifyTypedData(a),
-    // A stated gas limit: no trial run before sending, which would hide a transfer that fails only when mined.
-    writeContract: (a) => inTurn(() => wallet.writeContract({ gas: 250_000n, ...a })),
-    sendTransaction: (a) => inTurn(() => wallet.sendTransaction(a)),
-    waitForTransactionReceipt: (a) => chain.pub.waitForTransactionReceipt(a),
-    getCode: (a) => chain.pub.getCode(a),
-  }, { confirmationTimeoutMs: patience });
-  return new x402Facilitator().register([NETWORK], new FacilitatorScheme(signer));
-}
 
 const listen = (server) => new Promise((done) => server.listen(0, "127.0.0.1", () => done(server.address().port)));
 
@@ -45,7 +25,7 @@ export async function startSeller({ chain, payTo, fault = "none", keepsAnswers =
   const once = () => (seller.struck > 0 ? false : (strike(), true));
   const act = FAULTS[fault]({ chain, strike, once, emit: on });
 
-  const facilitator = facilitatorOf(chain, act.patience ?? 10_000);
+  const facilitator = startFacilitator(chain, { patience: act.patience });
   const client = {
     verify: (p, r) => facilitator.verify(p, r),
     settle: (p, r) => (act.settle ? act.settle(() => facilitator.settle(p, r)) : facilitator.settle(p, r)),
