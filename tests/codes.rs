@@ -30,6 +30,8 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "used_or_cancelled",
         ],
     ),
+    ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
+    ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (
         "tests/js/file-journal.test.mjs",
         &["journal_corrupt", "journal_locked"],

@@ -1,5 +1,6 @@
 /** counterfoil/gateway: the selling side, and the stores that it keeps its rows in. */
-import type { Seconds } from "./values.js";
+import type { CallRule } from "./core.js";
+import type { Address, Amount, Finding, Hex, Network, Order, OrderEvent, Rpc, Seconds } from "./values.js";
 
 /** What a store keeps under a key: a JSON object, given back with its members in their order, and bytes beside it. */
 export interface GatewayRow { value: Record<string, unknown>; body?: Uint8Array; expiresAt?: Seconds }
@@ -69,3 +70,80 @@ export function sqliteStore(options: {
 
 /** The steps of an update that writes so many rows: "begin", "locked", "read", "decided", "written:0" and so on, "committed". */
 export function updateSteps(puts: number): string[];
+
+/** A request as the gateway sees it; `raw` is the framework's own. */
+export interface GatewayRequest { method: string; url: string; headers: Record<string, string | string[] | undefined>; body: Uint8Array; raw?: unknown }
+/** A plain tool call: two with the same key within the window (seconds, 600 when absent) are one. The scope is the paying wallet when absent. */
+export interface GatewayCall { tool: string; args: unknown; scope?: string; rule?: CallRule; window?: Seconds }
+export interface GatewayEffect {
+  /** `hold_stock`, `release_stock`, `fulfil`, `refund_owed`. */
+  effect: string;
+  /** The same effect told twice, after a crash, has the same number. */
+  number: number; order: Order; about: unknown; transaction?: Hex;
+}
+export interface GatewayOptions {
+  store: GatewayStore;
+  /** 16 to 64 bytes that key the hashes of payment ids; the same on every machine of the seller. `keyId` names it, "k1" when absent. */
+  secret: Uint8Array;
+  keyId?: string;
+  /** Earlier secrets, whose ids are still found. */
+  older?: { keyId: string; secret: Uint8Array }[];
+  /** Read when a worker died or a settlement has no known end; several must agree. */
+  rpc: Record<Network, Rpc | Rpc[]>;
+  /** Seconds that a worker is believed to be at work without a sign of life, 60; how long answers are kept, a day. */
+  lease?: Seconds; retention?: Seconds;
+  /** Larger answers are not kept, only their digest: 1 MiB. */
+  maxStoredBody?: number;
+  /** Path of the receipts and of where payments stand: "/counterfoil". */
+  base?: string;
+  /** What one wallet may pay here within a window, payments of unknown end included. */
+  walletCaps?: { network: Network; asset: Address; amount: Amount; window: Seconds }[];
+  /** Networks whose `safe` block counts as final. */
+  trustSafe?: boolean;
+  /** Repeat answers also for payments without an id. Whoever reads the chain can copy such a payment, so the default is no. */
+  replayUnnamed?: boolean;
+  /** The order that a request pays, when it pays one. */
+  order?: (request: GatewayRequest) => string | undefined;
+  /** The tool call that a request is, when it is to be keyed. */
+  call?: (request: GatewayRequest) => GatewayCall | undefined;
+  /** What to do with a payment that lands after its order was closed: deliver after all, or owe it back. "refund" when absent. */
+  late?: (order: unknown) => "fulfil" | "refund" | Promise<"fulfil" | "refund">;
+  /** Carries an effect of an order out. What rejects is told again by `sweep`. */
+  onEffect?: (effect: GatewayEffect) => unknown;
+  /** Conflicts, refunds owed, late confirmations, wrong terms. */
+  onAlert?: (finding: Finding) => void;
+  clock?: () => Seconds;
+}
+export interface QuoteTerms { network: Network; asset: Address; payTo: Address; amount: Amount }
+/** The key is `quoteKey({buyer, intentId, request})` unless it is given. */
+export type QuoteInput = { terms: QuoteTerms; quoteSeconds?: Seconds; stock?: boolean; about?: unknown; buyer?: Address } & ({ key: string } | { buyer: Address; intentId: string; request: unknown });
+export interface QuotedOrder { order: Order; terms: QuoteTerms; about: unknown; buyer?: Address; replayed?: boolean }
+export interface FacilitatorLike {
+  verify(payload: any, requirements: any, ...rest: any[]): Promise<any>;
+  settle(payload: any, requirements: any, ...rest: any[]): Promise<any>;
+  getSupported(): Promise<any>;
+}
+export interface Gateway {
+  /** Express middleware; before body parsers, or with the bytes at `req.rawBody`, and before the payment middleware. */
+  express(): (req: any, res: any, next: (error?: unknown) => void) => Promise<void>;
+  /** Hono middleware. */
+  hono(): (context: any, next: () => Promise<void>) => Promise<void>;
+  /** A handler of web requests with admission in front. */
+  wrap<Rest extends unknown[]>(handler: (request: Request, ...rest: Rest) => Response | Promise<Response>): (request: Request, ...rest: Rest) => Promise<Response>;
+  /**
+   * The facilitator client to hand to `x402ResourceServer`: it makes durable that a broadcast begins, before it does. Without it every paid
+   * request counts as broadcast from its start, and a paid one whose answer was lost can't be worked on again.
+   */
+  facilitator<F extends FacilitatorLike>(client: F): FacilitatorLike;
+  /** Opens a quote with one order, or finds the one opened before under the same key. `terms_changed`, `number_out_of_range`, `payment_id_invalid`. */
+  quote(input: QuoteInput): Promise<QuotedOrder>;
+  order(id: string): Promise<QuotedOrder | undefined>;
+  /** Any event but `pay`, which comes with a payment. */
+  moveOrder(id: string, event: OrderEvent): Promise<QuotedOrder>;
+  /** Second transfers for one purchase. */
+  refundsOwed(): AsyncIterable<Record<string, unknown>>;
+  /** Reads sales that were left behind, ends quotes that are over, drops what is past its time. Call it now and then. */
+  sweep(options?: { limit?: number }): Promise<{ sales: number; orders: number; dropped: number }>;
+}
+/** Errors, at once: `missing_field`, `invalid_type`, `secret_invalid`, `lease_invalid`, `number_out_of_range`, those of the caps. */
+export function createGateway(options: GatewayOptions): Gateway;

@@ -44,6 +44,8 @@ pub struct Sale {
     pub turn: u64,
     /// Whether a broadcast may have begun.
     pub settling: bool,
+    /// Whether an earlier payment of it may still land, beside the one that paid it.
+    pub watching: bool,
     /// Why the facilitator refused it before it broadcast anything.
     pub refused: Option<String>,
     /// What the facilitator said when it was paid, or what stands for it when the chain said so.
@@ -149,6 +151,7 @@ impl Sale {
             chosen,
             turn: 1,
             settling: false,
+            watching: false,
             refused: None,
             settlement: None,
             transaction: None,
@@ -174,6 +177,7 @@ impl Sale {
         let slot = payment.slot_key();
         self.payments.retain(|known| known.slot_key() != slot);
         self.payments.push(payment);
+        self.watching = self.payments.len() > 1;
     }
 
     /// The last second at which one of its authorizations can land.
@@ -188,14 +192,21 @@ impl Sale {
         ends.max().unwrap_or(0)
     }
 
+    /// When its answer is past its retention.
+    pub fn kept_until(&self, retention: Seconds) -> Seconds {
+        self.record.opened_at.saturating_add(retention)
+    }
+
     /// When the row is looked at again without anybody asking; never once only the receipt is left.
     pub fn due(&self, retention: Seconds) -> Option<Seconds> {
-        let record = &self.record;
-        match record.state {
-            State::InFlight | State::Settled => Some(record.lease_until),
-            State::Delivered => Some(record.opened_at.saturating_add(retention)),
-            State::Failed => Some(self.last_valid().max(record.opened_at.saturating_add(retention))),
-            State::Expired => None,
+        let kept_until = self.kept_until(retention);
+        match self.record.state {
+            State::InFlight => Some(self.record.lease_until),
+            State::Settled => None,
+            State::Delivered if self.watching => Some(self.last_valid().min(kept_until)),
+            State::Delivered => Some(kept_until),
+            State::Failed => Some(self.last_valid().min(kept_until)),
+            State::Expired => self.watching.then(|| self.last_valid()),
         }
     }
 
@@ -210,6 +221,7 @@ impl Sale {
             chosen: json.read("chosen", Json::as_bool)?,
             turn: json.read("turn", Json::as_u64)?,
             settling: json.read("settling", Json::as_bool)?,
+            watching: json.read("watching", Json::as_bool)?,
             refused: json.read_opt("refused", Json::as_string)?,
             settlement: json.get("settlement").cloned(),
             transaction: json.read_opt("transaction", Json::as_string)?,
@@ -233,6 +245,7 @@ impl Sale {
             ("chosen", Json::Bool(self.chosen)),
             ("turn", Json::number(self.turn)),
             ("settling", Json::Bool(self.settling)),
+            ("watching", Json::Bool(self.watching)),
         ])
         .with_some("refused", self.refused.as_deref().map(Json::text))
         .with_some("settlement", self.settlement.clone())

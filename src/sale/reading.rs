@@ -36,8 +36,12 @@ pub fn read(
     let tag = input.read("tag", Json::as_str)?;
     let late = settle::late_rule(input)?;
     let verdicts = verdicts(&sale, input, config)?;
+    if matches!(sale.record.state, State::Delivered | State::Expired) {
+        return watch(rows, &mut sale, &verdicts, config, now);
+    }
     let any = |kind: VerdictKind| verdicts.iter().any(|verdict| verdict.verdict == kind);
     let was_failed = sale.record.state == State::Failed;
+    let given_up = was_failed && now >= sale.kept_until(config.retention);
 
     if any(VerdictKind::Paid) {
         let alerts = match paid(rows, &mut sale, &verdicts, late, now)? {
@@ -66,7 +70,7 @@ pub fn read(
         return Ok(Told::problem(problem).with("alerts", Json::Array(vec![alert])));
     }
     let closed = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Dead | VerdictKind::Cancelled);
-    if verdicts.iter().all(closed) {
+    if verdicts.iter().all(closed) || given_up {
         if was_failed {
             return forget(rows, &sale);
         }
@@ -142,12 +146,38 @@ fn paid(
     sale.use_payment(payment.clone());
     let mut alerts = Vec::new();
     for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
-        alerts.push(settle::owe(rows, sale, other, twice, now)?);
+        alerts.extend(settle::owe(rows, sale, other, twice, now)?);
     }
     Ok(Ok(alerts))
 }
 
-/// Nothing of a failed sale can land any more: its rows go.
+/// A sale that was delivered, and has earlier payments beside the one that paid it: what landed of them is owed back.
+fn watch(
+    rows: &mut Rows,
+    sale: &mut Sale,
+    verdicts: &[Verdict],
+    config: &Config,
+    now: Seconds,
+) -> Result<Told, Fault> {
+    let mut alerts = Vec::new();
+    for (payment, verdict) in sale.payments.iter().zip(verdicts) {
+        let landed = verdict.verdict == VerdictKind::Paid;
+        if let Some(transaction) = verdict.transaction.as_deref().filter(|_| landed) {
+            if sale.transaction.as_deref() != Some(transaction) {
+                alerts.extend(settle::owe(rows, sale, payment, transaction, now)?);
+            }
+        }
+    }
+    let closed = |verdict: &Verdict| {
+        use VerdictKind::{Cancelled, Dead, Paid};
+        matches!(verdict.verdict, Dead | Cancelled | Paid)
+    };
+    sale.watching = !verdicts.iter().all(closed);
+    admit::save(rows, sale, config)?;
+    Ok(Told::plain("watched").with("alerts", Json::Array(alerts)))
+}
+
+/// Nothing of a failed sale can land any more, or nobody waits for it: its rows go.
 fn forget(rows: &mut Rows, sale: &Sale) -> Result<Told, Fault> {
     for payment in &sale.payments {
         rows.delete(&payment.slot_key())?;
@@ -170,20 +200,21 @@ pub fn due(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Resu
         return Ok(Told::plain("wait"));
     }
     match sale.record.state {
-        State::Delivered => {
+        State::Delivered if now >= sale.kept_until(config.retention) => {
             sale.record.state = State::Expired;
             sale.record.response = None;
             rows.delete(&super::kept::answer_key(sale.id()))?;
             admit::save(rows, &sale, config)?;
             Ok(Told::plain("expired"))
         }
+        State::Delivered | State::Expired => Ok(told::read(&sale, "finalized")),
         State::InFlight | State::Failed => {
             sale.turn += 1;
             sale.record.lease_until = now.saturating_add(config.lease);
             admit::save(rows, &sale, config)?;
             Ok(told::read(&sale, "finalized"))
         }
-        State::Settled | State::Expired => Ok(Told::plain("wait")),
+        State::Settled => Ok(Told::plain("wait")),
     }
 }
 

@@ -1,8 +1,7 @@
 //! The money: that a broadcast begins, what came of it, and what follows from a transfer that is known.
 
-use crate::address::Address;
 use crate::admission::State;
-use crate::error::{Code, Error, Money};
+use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
 use crate::order::{Event, LateRule};
@@ -187,20 +186,22 @@ pub fn failed(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -
     admit::save(rows, sale, config)
 }
 
-/// A second transfer for one purchase: money that is owed back, until someone shows that it went back.
+/// A second transfer for one purchase: money that is owed back, until someone shows that it went back. The finding, the first time.
 pub fn owe(
     rows: &mut Rows,
     sale: &Sale,
     payment: &Payment,
     transaction: &str,
     now: Seconds,
-) -> Result<Json, Fault> {
+) -> Result<Option<Json>, Fault> {
     let key = format!("refund/{}/{}", sale.id(), transaction.to_ascii_lowercase());
-    let payer: Address = payment.authorization.from;
+    if rows.get(&key)?.is_some() {
+        return Ok(None);
+    }
     let row = Json::object([
         ("v", Json::number(1)),
         ("sale", Json::text(sale.id())),
-        ("payer", payer.to_json()),
+        ("payer", payment.authorization.from.to_json()),
         ("network", payment.network.to_json()),
         ("asset", payment.asset.to_json()),
         ("amount", payment.authorization.value.to_json()),
@@ -209,10 +210,7 @@ pub fn owe(
         ("state", Json::text("open")),
     ])
     .with_some("order", sale.order.as_deref().map(Json::text));
-    if rows.get(&key)?.is_none() {
-        rows.put(&key, row, None)?;
-    }
-    Ok(told::finding(Code::RefundOwed, sale)
-        .with("amount", payment.authorization.value.to_json())
-        .with("money", Json::text(Money::ProvenTwice.as_str())))
+    rows.put(&key, row, None)?;
+    let finding = told::finding(Code::RefundOwed, sale).with("amount", payment.authorization.value.to_json());
+    Ok(Some(finding))
 }
