@@ -103,9 +103,8 @@ fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<Verdict>, 
     })?;
     let verdict = |payment: &Payment| {
         let context = evidence::Context {
-            network: payment.network.clone(),
-            asset: payment.asset,
             trust_safe: config.trust_safe,
+            ..evidence::Context::new(payment.network.clone(), payment.asset)
         };
         let found = read
             .iter()
