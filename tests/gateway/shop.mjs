@@ -48,7 +48,7 @@ export async function sqlite(t) {
  * `routes`: what the shop sells, `{ "GET /report": (req, res) => … }`. `settle(run)` stands around the facilitator's settle call. `options` go to
  * the gateway.
  */
-export async function startShop(t, { chain, store, routes, settle, verify, options = {}, before = [], requiresId = false }) {
+export async function startShop(t, { chain, store, routes, settle, verify, options = {}, before = [], requiresId = false, port = 0 }) {
   const facilitator = startFacilitator(chain);
   const counted = { verified: 0, settled: 0, runs: 0, alerts: [], effects: [] };
   const client = {
@@ -77,7 +77,7 @@ export async function startShop(t, { chain, store, routes, settle, verify, optio
   }
   app.use((error, req, res, next) => res.status(500).json({ error: "failed" }));
   const server = http.createServer(app);
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  await new Promise((done) => server.listen(port, "127.0.0.1", done));
   t.after(() => { server.closeAllConnections(); server.close(); });
   return { url: `http://127.0.0.1:${server.address().port}`, gateway, counted, facilitator };
 }
