@@ -89,7 +89,7 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Reload, Event::Loaded(records)) => on_reload(&mut state, &records, context),
         (Phase::Persist, Event::Persisted(revs)) => on_persisted(&mut state, &revs, context),
         (Phase::Persist, Event::Conflict) => Ok(load(&mut state, Phase::Reload, context)),
-        (Phase::Persist, Event::PersistFailed(code)) => Ok(on_persist_failed(&state, code)),
+        (Phase::Persist, Event::PersistFailed(code)) => Ok(fail(&state, code.into())),
         (Phase::Probe, Event::Answer { answer, redirected }) => {
             price::on_price(&mut state, &answer, redirected, context)
         }
@@ -218,6 +218,8 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if intent.request.fingerprint()? != state.request()?.fingerprint()? {
         let finding = told::finding(state, Code::IntentConflict);
         state.alerts.push(finding);
+        // It is another request's record: it says nothing about this one.
+        state.intent = None;
         return Ok(fail(state, Code::IntentConflict.into()));
     }
     // An unnamed call whose last occurrence has ended is an honest second purchase.
@@ -352,25 +354,14 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
     writes(state, context).map(Effect::Persist)
 }
 
-/// Nothing was written. Before the first send nothing was sent either; after it the money is as unknown as before.
-fn on_persist_failed(state: &State, code: Code) -> Effect {
-    let sends = state
-        .intent
-        .iter()
-        .flat_map(|intent| &intent.attempts)
-        .map(|attempt| attempt.sends.len())
-        .sum::<usize>();
-    // The send that this write was for did not happen.
-    let planned = usize::from(state.then == Some(Then::Send));
-    let sent = sends > planned;
-    let failure = Failure::from(code);
-    let money = if sent { Money::Possible } else { failure.money };
-    fail(state, failure.money(money))
-}
-
 // ---------------------------------------------------------------- the ends of a call
 
+/// A call that fails says no less about the money than the record: whatever went wrong now, an earlier authorization may land.
 fn fail(state: &State, failure: Failure) -> Effect {
+    let failure = match failure.money {
+        Money::None => failure.money(told::money(state)),
+        _ => failure,
+    };
     let attempt = state.attempt().map(|attempt| attempt.attempt_id.as_str());
     let id = (!state.intent_id.is_empty()).then_some(state.intent_id.as_str());
     Effect::Fail(failure.to_json(id, attempt))

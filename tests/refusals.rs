@@ -132,6 +132,63 @@ fn expired_before_send() {
     assert_fails(&host.on(&signed(&asked, &KEY)), "expired_before_send", "none");
 }
 
+/// Whatever fails at a second signature, the first authorization may have landed: no failure says that no money moved.
+#[test]
+fn a_failure_after_a_send_leaves_the_money_possible() {
+    let mut endings: Vec<(&str, Box<dyn Fn(&mut Host) -> Json>)> = vec![
+        (
+            "policy_missing",
+            Box::new(|host| {
+                host.config = host.config.replace(r#""perCall":"50000","#, "");
+                host.on(&price(10_000, SELLER))
+            }),
+        ),
+        (
+            "over_cap",
+            Box::new(|host| {
+                host.config = host.config.replace("50000", "5000");
+                host.on(&price(10_000, SELLER))
+            }),
+        ),
+        (
+            "payment_required_invalid",
+            Box::new(|host| host.on(r#"{"type":"answer","answer":{"status":402,"headers":{},"body":"{}"}}"#)),
+        ),
+    ];
+    for (code, event) in [
+        ("signer_failed", r#"{"type":"sign_failed"}"#),
+        ("aborted", r#"{"type":"aborted"}"#),
+        ("signature_invalid", r#"{"type":"signed","signature":"0x00"}"#),
+    ] {
+        endings.push((
+            code,
+            Box::new(move |host| {
+                assert_eq!(text(&host.on(&price(10_000, SELLER)), "type"), "sign");
+                host.on(event)
+            }),
+        ));
+    }
+    for (code, end) in endings {
+        let mut host = Host::plain();
+        host.lose_answer();
+        host.now += 61;
+        assert_eq!(text(&host.fetch(URL), "type"), "send");
+        assert_fails(&end(&mut host), code, "possible");
+    }
+    // A planned authorization is nothing; the one before it is not.
+    let mut host = Host::plain();
+    host.lose_answer();
+    host.now += 61;
+    host.fetch(URL);
+    host.on(&price(10_000, SELLER));
+    let done = host.intent("resume");
+    let resolution = done.get("resolution").unwrap();
+    assert_eq!(
+        (text(resolution, "outcome"), text(resolution, "money")),
+        ("planned", "possible")
+    );
+}
+
 /// What was never sent is no attempt: it can be released without a claim, and holds no money.
 #[test]
 fn intent_released() {
@@ -361,6 +418,53 @@ fn paid_wrong_terms() {
         assert_fails(&end, "paid_wrong_terms", "proven");
         assert_eq!(host.alerts, ["paid_wrong_terms"]);
     }
+}
+
+/// Another authorization took the nonce: it is taken from every signature of this journal, not only from the last.
+#[test]
+fn paid_wrong_terms_ends_every_attempt() {
+    let (mut host, read) = lost_answer_to_read();
+    host.now += 61;
+    let latest = host.evidence(&chain(SEPOLIA, &read, 0, None));
+    assert_eq!(
+        text(&host.evidence(&chain(SEPOLIA, &latest, 0, None)), "type"),
+        "send"
+    );
+    let asked = host.on(&price(10_000, SELLER));
+    host.on(&signed(&asked, &KEY));
+    let read = host.on(r#"{"type":"answer","answer":{"transport":"timeout"}}"#);
+    let end = host.evidence(&chain(SEPOLIA, &read, 1, Some((TOKEN, 10_000))));
+    assert_fails(&end, "paid_wrong_terms", "proven");
+    assert_eq!(host.states(), ["dead", "wrong_terms"]);
+}
+
+/// Proven dead on one rail, paid on another: the second is read by its own nonce, and looked up before it is signed for.
+#[test]
+fn another_rail_has_a_nonce_of_its_own() {
+    let other = "0x9999999999999999999999999999999999999999";
+    let rails = format!(
+        r#""assets":[{{"network":"eip155:84532","asset":"{TOKEN}"}},{{"network":"eip155:84532","asset":"{other}"}}]"#
+    );
+    let mut host = Host::new(&format!(r#"{{"perCall":"50000","maxWindow":60,{rails}}}"#), true);
+    host.fetch(URL);
+    let read = host.on(&price(10_000, SELLER));
+    let asked = host.evidence(&chain(SEPOLIA, &read, 0, None));
+    host.on(&signed(&asked, &KEY));
+    let read = host.on(r#"{"type":"answer","answer":{"transport":"timeout"}}"#);
+    host.now += 61;
+    let past = |read: &Json, token: &str| chain_at(NOW + 200, SEPOLIA, read, 0, None).replace(TOKEN, token);
+    assert_eq!(text(&host.evidence(&past(&read, TOKEN)), "type"), "send");
+    let lookup = host.on(&price_of(other, 10_000, SELLER));
+    assert_eq!(text(&lookup, "type"), "read_chain", "{}", lookup.to_text());
+    assert_eq!(text(lookup.get("read").unwrap(), "asset"), other);
+    let asked = host.evidence(&past(&lookup, other));
+    host.on(&signed(&asked, &KEY));
+    let read = host.on(r#"{"type":"answer","answer":{"transport":"timeout"}}"#);
+    assert_eq!(text(&read, "type"), "read_chain");
+    assert_eq!(text(read.get("read").unwrap(), "asset"), other);
+    // Past the second window, too: this one is decided by itself.
+    assert_eq!(text(&host.evidence(&past(&read, other)), "type"), "send");
+    assert_eq!(host.states(), ["dead", "dead"]);
 }
 
 #[test]

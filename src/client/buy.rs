@@ -28,17 +28,18 @@ const MAX_OPEN_QUOTES: usize = 2;
 /// Nonces closed by a cancellation that are passed over at most.
 const MAX_GENERATION: u64 = 64;
 
-/// Before the first signature of a generation the nonce is looked up, where the host can read: a journal that was lost
+/// Before the first signature for a nonce it is looked up, where the host can read: a journal that was lost
 /// must not pay again, and a nonce burnt by a cancellation is of no use.
 pub(super) fn inspect_or_plan(
     state: &mut State,
     choice: &Choice,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
+    let nonce = authorization(state, choice, context)?.nonce;
     let first = state
         .intent
         .as_ref()
-        .is_none_or(|intent| intent.siblings().is_empty());
+        .is_none_or(|intent| intent.siblings(&nonce).is_empty());
     if first && context.config.can_read(&choice.terms.network) {
         return inspect(state, choice, "latest", context);
     }
@@ -234,7 +235,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let attempt_id = format!("{}/{}", intent.intent_id, intent.attempts.len());
     // While an earlier authorization may land, the id under which the seller knows the work stays, though the quote be new.
     let kept = intent
-        .siblings()
+        .siblings(&authorization.nonce)
         .into_iter()
         .find(|attempt| attempt.state.is_live())
         .and_then(|attempt| attempt.payment_id.clone());
@@ -375,7 +376,7 @@ pub(super) fn forget_unsigned(state: &mut State, then: Then, context: Context<'_
     let mut change = None;
     if let Some(intent) = state.intent.as_mut() {
         intent.attempts.pop();
-        if !intent.siblings().iter().any(|attempt| attempt.state.is_live()) {
+        if !intent.attempts.iter().any(|attempt| attempt.state.is_live()) {
             change = Some(WalletChange::Release(intent.reservation()));
         }
     }

@@ -190,10 +190,10 @@ impl Intent {
         paid.or_else(|| self.attempts.len().checked_sub(1))
     }
 
-    /// Signed attempts of the current generation: all compete for one slot of the token.
-    pub fn siblings(&self) -> Vec<&Attempt> {
+    /// Signed attempts under one nonce: all compete for one slot of the token. After a change of rail there are others.
+    pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
         let signed =
-            |attempt: &&Attempt| attempt.generation == self.generation && attempt.signature.is_some();
+            |attempt: &&Attempt| attempt.authorization.nonce == *nonce && attempt.signature.is_some();
         self.attempts.iter().filter(signed).collect()
     }
 

@@ -195,7 +195,7 @@ pub(super) fn on_evidence(
         .rail
         .clone()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let siblings = intent.siblings();
+    let siblings = intent.siblings(&state.current()?.authorization.nonce);
     let authorizations: Vec<Authorization> = siblings
         .iter()
         .map(|attempt| attempt.authorization.clone())
@@ -220,6 +220,8 @@ pub(super) fn on_evidence(
         VerdictKind::PaidWrongTerms => {
             let id = reservation;
             remember(state, &verdict, evidence, context.now)?;
+            // Another's authorization took the nonce: none of these can land any more.
+            close_siblings(state.intent_mut()?, attempt::State::Dead);
             state.current_mut()?.state = attempt::State::WrongTerms;
             let finding = told::finding(state, Code::PaidWrongTerms);
             state.alerts.push(finding);

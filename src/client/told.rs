@@ -1,7 +1,7 @@
 //! What the caller is told: claims, findings, and where a finished call stands.
 
 use super::record::Intent;
-use super::State;
+use super::{State, Then};
 use crate::attempt::{self, Attempt};
 use crate::error::{Code, Money, Next};
 use crate::hex;
@@ -102,6 +102,24 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
     )
 }
 
+/// What the record says about the money of its authorizations. A send that is still being written down did not happen.
+pub(super) fn money(state: &State) -> Money {
+    let Some(intent) = &state.intent else {
+        return Money::None;
+    };
+    let moved =
+        |attempt: &Attempt| matches!(attempt.state, attempt::State::Paid | attempt::State::WrongTerms);
+    if intent.attempts.iter().any(moved) {
+        return Money::Proven;
+    }
+    let sent = intent.attempts.iter().filter(|attempt| attempt.state.is_live());
+    let sends = sent.map(|attempt| attempt.sends.len()).sum::<usize>();
+    match sends > usize::from(state.then == Some(Then::Send)) {
+        true => Money::Possible,
+        false => Money::None,
+    }
+}
+
 /// What is known about the money, and what is safe to do next.
 fn standing(state: &State, outcome: &str) -> (Money, Next) {
     let settled = state
@@ -113,7 +131,7 @@ fn standing(state: &State, outcome: &str) -> (Money, Next) {
         "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
         "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
         "unpaid" => (Money::None, Next::SafeToResign),
-        "planned" => (Money::None, Next::ResendSame),
+        "planned" => (money(state), Next::ResendSame),
         _ => (Money::Possible, Next::Wait),
     }
 }

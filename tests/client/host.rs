@@ -168,6 +168,21 @@ impl Host {
         assert_fails(&end, "outcome_unknown", "possible");
     }
 
+    /// Where the attempts stand, as the journal has it.
+    pub fn states(&self) -> Vec<String> {
+        let (_, (_, record)) = self
+            .rows
+            .iter()
+            .find(|(key, _)| key.starts_with("intent/"))
+            .unwrap();
+        let record = counterfoil::json::parse(record).unwrap();
+        let attempts = record.get("attempts").unwrap().as_array().unwrap();
+        attempts
+            .iter()
+            .map(|attempt| text(attempt, "state").to_owned())
+            .collect()
+    }
+
     pub fn evidence(&mut self, evidence: &str) -> Json {
         self.on(&format!(r#"{{"type":"evidence","evidence":[{evidence}]}}"#))
     }
@@ -180,8 +195,13 @@ pub fn assert_fails(effect: &Json, code: &str, money: &str) {
 }
 
 pub fn price(amount: u64, seller: &str) -> String {
+    price_of(TOKEN, amount, seller)
+}
+
+/// The price in any token.
+pub fn price_of(token: &str, amount: u64, seller: &str) -> String {
     let price = format!(
-        r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{seller}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}]}}"#
+        r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{token}","payTo":"{seller}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}]}}"#
     );
     let header = base64::encode(price.as_bytes());
     format!(
