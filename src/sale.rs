@@ -32,6 +32,7 @@ pub mod receipt;
 pub mod rows;
 pub mod settle;
 pub mod told;
+pub mod tripwire;
 pub mod wallet;
 
 use crate::admission;

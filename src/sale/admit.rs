@@ -12,14 +12,8 @@ use super::presented::Presented;
 use super::quoted::{self, Quoted};
 use super::rows::{Fault, Rows};
 use super::told::{self, Told};
+use super::tripwire::Keyed;
 use super::{wallet, Config};
-
-/// A call key with the window it holds for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Keyed {
-    key: String,
-    window: Seconds,
-}
 
 /// What the host knows of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -35,14 +29,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads `{presented, header: {name, value}, ids, order?, keyed?: {key, window}}`.
+    /// Reads `{presented, header: {name, value}, ids, order?, keyed?}`, the last as [`Keyed::from_json`] reads it.
     pub fn from_json(json: &Json) -> Result<Input, Error> {
-        let keyed = |json: &Json| -> Result<Keyed, Error> {
-            Ok(Keyed {
-                key: json.read("key", Json::as_string)?,
-                window: json.read("window", Json::as_u64)?,
-            })
-        };
         let ids = json.read("ids", |list| list.as_list(Json::as_string))?;
         if ids.is_empty() {
             return Err(Error::new(Code::MissingField, "ids"));
@@ -57,7 +45,7 @@ impl Input {
             })?,
             ids,
             order: json.read_opt("order", Json::as_string)?,
-            keyed: json.read_opt("keyed", keyed)?,
+            keyed: json.read_opt("keyed", Keyed::from_json)?,
         })
     }
 
@@ -66,7 +54,7 @@ impl Input {
         let mut keys: Vec<String> = self.ids.iter().map(|id| kept::key(id)).collect();
         keys.push(self.slot());
         keys.extend(self.order.as_deref().map(quoted::key));
-        keys.extend(self.keyed.as_ref().map(|keyed| call_row(&keyed.key)));
+        keys.extend(self.keyed.as_ref().map(Keyed::row));
         keys.extend(config.capped().then(|| wallet::key(&self.presented.payer)));
         keys
     }
@@ -85,11 +73,6 @@ impl Input {
     fn id(&self) -> &str {
         self.ids.first().map_or("", String::as_str)
     }
-}
-
-/// The row of a call key.
-pub fn call_row(key: &str) -> String {
-    format!("call/{key}")
 }
 
 /// The sale of a request.
@@ -139,7 +122,14 @@ pub fn admit(rows: &mut Rows, input: &Input, config: &Config, now: Seconds) -> R
             let sale = begin(sale.map(|sale| *sale), record, input, config);
             open(rows, sale, order, input, config, now)
         }
-        (Admission::Conflict { differs, .. }, Some(sale)) => Ok(told::conflict(&sale, &differs)),
+        (Admission::Conflict { differs, .. }, Some(sale)) => {
+            let told = told::conflict(&sale, &differs);
+            match &input.keyed {
+                // One id with other arguments: an id reused, or a rule that leaves too much of them in.
+                Some(keyed) => Ok(told.with_alerts(keyed.look(rows, input.id(), now)?)),
+                None => Ok(told),
+            }
+        }
         (Admission::InFlight(problem), Some(sale)) => {
             remember_alias(rows, *sale, other_id, input, config)?;
             Ok(Told::problem(problem))
@@ -217,7 +207,7 @@ fn find(
         same_call,
     };
     if let Some(keyed) = &input.keyed {
-        if let Some(row) = rows.get(&call_row(&keyed.key))? {
+        if let Some(row) = rows.get(&keyed.row())? {
             let id = row.read("sale", Json::as_string)?;
             if now < row.read("until", Json::as_u64)? {
                 if let Some(sale) = load(rows, &id)? {
@@ -308,12 +298,14 @@ fn open(
     }
     let pointer = Json::object([("sale", Json::text(sale.id()))]);
     rows.put(&input.slot(), pointer.clone(), None)?;
+    let mut alerts = Vec::new();
     if let Some(keyed) = &input.keyed {
         let until = now.saturating_add(keyed.window);
         let row = pointer.with("until", Json::number(until));
-        rows.put(&call_row(&keyed.key), row, Some(until))?;
+        rows.put(&keyed.row(), row, Some(until))?;
+        alerts = keyed.look(rows, input.id(), now)?;
     }
-    let told = told::process(&sale, config)?;
+    let told = told::process(&sale, config)?.with_alerts(alerts);
     let other_id = sale.id() != input.id();
     match other_id && sale.aliases.len() < MAX_ALIASES {
         true => remember_alias(rows, sale, true, input, config)?,

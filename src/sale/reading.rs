@@ -50,7 +50,7 @@ pub fn read(
         };
         let mut alerts = alerts;
         if was_failed {
-            alerts.push(told::finding(Code::LateConfirmation, &sale));
+            alerts.push(told::finding(Code::LateConfirmation, &sale).to_json());
         }
         sale.record.lease_until = if idle {
             now
@@ -62,12 +62,12 @@ pub fn read(
             true => Told::plain("paid"),
             false => told::process(&sale, config)?,
         };
-        return Ok(told.with("alerts", Json::Array(alerts)));
+        return Ok(told.with_alerts(alerts));
     }
     if any(VerdictKind::PaidWrongTerms) {
-        let alert = told::finding(Code::PaidWrongTerms, &sale);
+        let alert = told::finding(Code::PaidWrongTerms, &sale).to_json();
         let problem = Problem::new(Code::PaidWrongTerms).with_status(409);
-        return Ok(Told::problem(problem).with("alerts", Json::Array(vec![alert])));
+        return Ok(Told::problem(problem).with_alerts(vec![alert]));
     }
     let closed = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Dead | VerdictKind::Cancelled);
     if verdicts.iter().all(closed) || given_up {
@@ -173,7 +173,7 @@ fn watch(
     };
     sale.watching = !verdicts.iter().all(closed);
     admit::save(rows, sale, config)?;
-    Ok(Told::plain("watched").with("alerts", Json::Array(alerts)))
+    Ok(Told::plain("watched").with_alerts(alerts))
 }
 
 /// Nothing of a failed sale can land any more, or nobody waits for it: its rows go.

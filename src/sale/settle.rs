@@ -211,6 +211,12 @@ pub fn owe(
     ])
     .with_some("order", sale.order.as_deref().map(Json::text));
     rows.put(&key, row, None)?;
-    let finding = told::finding(Code::RefundOwed, sale).with("amount", payment.authorization.value.to_json());
-    Ok(Some(finding))
+    let mut finding = told::finding(Code::RefundOwed, sale);
+    finding.amount = Some((
+        payment.authorization.value,
+        payment.asset,
+        payment.network.clone(),
+    ));
+    finding.transactions.push(transaction.to_owned());
+    Ok(Some(finding.to_json()))
 }

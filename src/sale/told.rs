@@ -1,6 +1,7 @@
 //! What a step tells the host: one decision, the headers that go with it, and whom to alert.
 
 use crate::error::{Code, Error, Money, Next};
+use crate::finding::{Finding, Severity};
 use crate::json::Json;
 use crate::problem::Problem;
 
@@ -34,6 +35,20 @@ impl Told {
         Told(self.0.with(name, value))
     }
 
+    /// The same with more findings for the seller.
+    #[must_use]
+    pub fn with_alerts(self, more: Vec<Json>) -> Told {
+        let mut alerts = match self.0.get("alerts") {
+            Some(Json::Array(alerts)) => alerts.clone(),
+            _ => Vec::new(),
+        };
+        alerts.extend(more);
+        match alerts.is_empty() {
+            true => self,
+            false => self.with("alerts", Json::Array(alerts)),
+        }
+    }
+
     fn with_header(self, name: &str, value: String) -> Told {
         let mut headers = self.0.get("headers").cloned().unwrap_or(Json::object([]));
         headers.set(name, Json::String(value));
@@ -43,11 +58,9 @@ impl Told {
 
 /// Never repeated, and someone is told. Under one id two requests are two purchases that one record can't hold.
 pub fn conflict(sale: &Sale, differs: &[&str]) -> Told {
-    let alert = finding(Code::PaymentConflict, sale).with(
-        "differs",
-        Json::Array(differs.iter().copied().map(Json::text).collect()),
-    );
-    Told::problem(Problem::new(Code::PaymentConflict)).with("alerts", Json::Array(vec![alert]))
+    let mut alert = finding(Code::PaymentConflict, sale);
+    alert.fields = differs.iter().map(|field| (*field).to_owned()).collect();
+    Told::problem(Problem::new(Code::PaymentConflict)).with_alerts(vec![alert.to_json()])
 }
 
 /// Carry it out, with the payment in use: the request's own, or the one that was shown first.
@@ -166,17 +179,13 @@ pub fn owed(poll: &str) -> Result<Told, Error> {
 }
 
 /// A finding for the seller.
-pub fn finding(code: Code, sale: &Sale) -> Json {
-    let payment = sale.payments.last();
-    Json::object([
-        ("code", Json::text(code.as_str())),
-        ("severity", Json::text("alert")),
-        ("intents", Json::Array(Vec::new())),
-        ("attempts", Json::Array(vec![Json::text(sale.id())])),
-    ])
-    .with_some("amount", payment.map(|one| one.authorization.value.to_json()))
-    .with_some("asset", payment.map(|one| one.asset.to_json()))
-    .with_some("network", payment.map(|one| one.network.to_json()))
-    .with("next", Json::text(code.next().as_str()))
-    .with("why", Json::text(code.meaning()))
+pub fn finding(code: Code, sale: &Sale) -> Finding {
+    let mut finding = Finding::new(code, Severity::Alert, code.meaning());
+    finding.attempts = vec![sale.id().to_owned()];
+    finding.transactions = sale.transaction.iter().cloned().collect();
+    finding.amount = sale
+        .payments
+        .last()
+        .map(|one| (one.authorization.value, one.asset, one.network.clone()));
+    finding
 }

@@ -36,7 +36,7 @@ fn sale_id(input: &Input) -> Result<Json, Error> {
 }
 
 /// Input `{header, method, url, call?: {tool, args, scope?, rule?, window?}, contract?}` and the body's bytes; answer
-/// `{presented, keyed?: {key, window}}` or `{ask}`. The scope of a call is the paying wallet unless given.
+/// `{presented, keyed?: {key, window, tool, scope, args, rule?}}` or `{ask}`. The scope of a call is the paying wallet unless given.
 fn sale_read(input: &Input) -> Result<Json, Error> {
     let json = &input.json;
     let header = json.read("header", Json::as_str)?;
@@ -67,6 +67,7 @@ struct Tool<'a> {
     args: &'a Json,
     scope: Option<&'a str>,
     rule: Rule,
+    rule_json: Option<&'a Json>,
     window: u64,
 }
 
@@ -81,6 +82,7 @@ impl<'a> Tool<'a> {
             args: json.require("args")?,
             scope,
             rule: json.read_opt("rule", Rule::from_json)?.unwrap_or_default(),
+            rule_json: json.get("rule"),
             window: window.unwrap_or(sale::CALL_WINDOW),
         })
     }
@@ -101,7 +103,11 @@ impl<'a> Tool<'a> {
             Json::object([
                 ("key", Json::text(key.key)),
                 ("window", Json::number(self.window)),
+                ("tool", Json::text(self.name)),
+                ("scope", Json::text(scope.as_str())),
+                ("args", self.args.clone()),
             ])
+            .with_some("rule", self.rule_json.cloned())
         }))
     }
 }

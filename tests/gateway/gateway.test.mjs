@@ -86,7 +86,7 @@ test("another payer, body, path or price under the same id is a conflict: 409, s
     assert.ok(!text.includes(JSON.parse(stored).at) && !text.toLowerCase().includes(buyer.address.slice(2).toLowerCase()));
     const alert = shop.counted.alerts[before];
     assert.equal(alert.code, "payment_identifier_conflict");
-    assert.deepEqual(alert.differs, differs);
+    assert.deepEqual(alert.fields, differs);
   }
   assert.equal(shop.counted.runs, 1);
   assert.equal(await transfers(chain, stranger.address), 0);
@@ -181,7 +181,7 @@ test("a payment under another id is not another purchase, and not a stranger's",
     const answer = await send(url, { header: Buffer.from(JSON.stringify(copy)).toString("base64") });
     assert.equal(answer.status, 409);
     assert.equal((await answer.json()).code, "payment_identifier_conflict");
-    assert.deepEqual(shop.counted.alerts.at(-1).differs, ["paymentId"]);
+    assert.deepEqual(shop.counted.alerts.at(-1).fields, ["paymentId"]);
   }
   assert.equal(shop.counted.runs, 1);
 });

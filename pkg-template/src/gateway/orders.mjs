@@ -70,7 +70,7 @@ export function ordersOf(host) {
         await carryOut(await host.step("orderDue", { order: key.slice("order/".length) }));
         count.orders += 1;
       }
-      for (const prefix of ["call/", "wallet/"]) {
+      for (const prefix of ["call/", "calls/", "wallet/"]) {
         for (const { key } of await due(prefix)) {
           const drop = ([row]) => ({ puts: row?.expiresAt < dueBefore ? [{ key, value: null }] : [], result: undefined });
           await host.store.update([key], drop);
