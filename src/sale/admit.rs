@@ -268,7 +268,7 @@ fn begin(known: Option<Sale>, record: AdmissionRecord, input: &Input, config: &C
         }
     };
     // Where nobody tells when a broadcast begins, it may have begun from now on.
-    sale.settling = !config.watched;
+    sale.broadcasts = u64::from(!config.watched);
     sale
 }
 

@@ -142,7 +142,7 @@ pub fn close(
         };
     }
     let refused = answer.as_ref().is_some_and(Answer::is_refusal);
-    if !sale.settling || (!config.watched && refused) {
+    if sale.broadcasts == 0 || (sale.broadcasts == 1 && !config.watched && refused) {
         settle::failed(rows, &mut sale, config, now)?;
         return Ok(Told::plain("send"));
     }
@@ -184,7 +184,7 @@ fn deliver(
     sale.record.state = State::Delivered;
     sale.record.receipt_id = Some(id.clone());
     sale.record.lease_until = now;
-    sale.settling = false;
+    sale.broadcasts = 0;
     for payment in &mut sale.payments {
         payment.header = None;
     }

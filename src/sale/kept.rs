@@ -42,8 +42,8 @@ pub struct Sale {
     pub chosen: bool,
     /// Grows with every worker that begins or takes over: an earlier one can't write any more.
     pub turn: u64,
-    /// Whether a broadcast may have begun.
-    pub settling: bool,
+    /// Broadcasts that may have begun and whose end is not known: a refusal ends its own, not an earlier one.
+    pub broadcasts: u64,
     /// Whether an earlier payment of it may still land, beside the one that paid it.
     pub watching: bool,
     /// Why the facilitator refused it before it broadcast anything.
@@ -150,7 +150,7 @@ impl Sale {
             payments: vec![payment],
             chosen,
             turn: 1,
-            settling: false,
+            broadcasts: 0,
             watching: false,
             refused: None,
             settlement: None,
@@ -220,7 +220,7 @@ impl Sale {
             payments: json.read("payments", |list| list.as_list(Payment::from_json))?,
             chosen: json.read("chosen", Json::as_bool)?,
             turn: json.read("turn", Json::as_u64)?,
-            settling: json.read("settling", Json::as_bool)?,
+            broadcasts: json.read("broadcasts", Json::as_u64)?,
             watching: json.read("watching", Json::as_bool)?,
             refused: json.read_opt("refused", Json::as_string)?,
             settlement: json.get("settlement").cloned(),
@@ -244,7 +244,7 @@ impl Sale {
             ),
             ("chosen", Json::Bool(self.chosen)),
             ("turn", Json::number(self.turn)),
-            ("settling", Json::Bool(self.settling)),
+            ("broadcasts", Json::number(self.broadcasts)),
             ("watching", Json::Bool(self.watching)),
         ])
         .with_some("refused", self.refused.as_deref().map(Json::text))

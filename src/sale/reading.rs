@@ -91,6 +91,9 @@ pub fn read(
         admit::save(rows, &sale, config)?;
         return Ok(Told::problem(admit::in_flight(poll)?));
     }
+    // Where nobody tells when a broadcast begins, this run may be another one.
+    sale.broadcasts += u64::from(!config.watched);
+    admit::save(rows, &sale, config)?;
     Ok(told::process(&sale, config)?)
 }
 

@@ -71,7 +71,7 @@ pub fn settling(rows: &mut Rows, worker: &Worker, config: &Config, now: Seconds)
     if !holds || sale.record.state != State::InFlight {
         return Ok(Told::plain("refuse").with("reason", Json::text(Code::PaymentInFlight.as_str())));
     }
-    sale.settling = true;
+    sale.broadcasts += 1;
     sale.record.lease_until = now.saturating_add(config.lease);
     admit::save(rows, &sale, config)?;
     Ok(Told::plain("settle"))
@@ -104,7 +104,7 @@ pub fn settled(
                 .as_deref()
                 .filter(|code| outcome::is_refusal(code))
             {
-                sale.settling = false;
+                sale.broadcasts = sale.broadcasts.saturating_sub(1);
                 sale.refused = Some(code.to_owned());
                 admit::save(rows, &sale, config)?;
             }
@@ -164,7 +164,7 @@ pub fn statement(payment: &Payment, transaction: &str) -> Json {
 pub fn failed(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -> Result<(), Fault> {
     sale.record.state = State::Failed;
     sale.record.lease_until = now;
-    sale.settling = false;
+    sale.broadcasts = 0;
     for payment in &mut sale.payments {
         payment.header = None;
     }
