@@ -26,7 +26,6 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "payment_rejected",
             "redirected",
             "signer_failed",
-            "signer_mismatch",
             "used_or_cancelled",
         ],
     ),
