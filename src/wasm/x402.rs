@@ -130,7 +130,7 @@ fn quote_hash(input: &Input) -> Result<Json, Error> {
 fn quote_key(input: &Input) -> Result<Json, Error> {
     let buyer = input.json.read("buyer", Address::from_json)?;
     let intent_id = input.json.read("intentId", Json::as_str)?;
-    quote::quote_key(&buyer, intent_id, input.json.require("request")?).map(Json::text)
+    quote::quote_key(&buyer, intent_id, any(&input.json, "request")?).map(Json::text)
 }
 
 fn intent_id(input: &Input) -> Result<Json, Error> {
@@ -138,14 +138,14 @@ fn intent_id(input: &Input) -> Result<Json, Error> {
     let operation = input.json.read("operation", Json::as_str)?;
     let scope = input.json.read("scope", Json::as_str)?;
     let parent = input.json.read_opt("parent", Json::as_str)?;
-    intent::intent_id(&principal, operation, args(&input.json)?, scope, parent).map(Json::text)
+    intent::intent_id(&principal, operation, any(&input.json, "args")?, scope, parent).map(Json::text)
 }
 
 /// `null` is a value of its own here, unlike an absent member.
-fn args(json: &Json) -> Result<&Json, Error> {
-    match json.as_object()?.iter().find(|(name, _)| name == "args") {
-        Some((_, args)) => Ok(args),
-        None => json.require("args"),
+fn any<'a>(json: &'a Json, wanted: &str) -> Result<&'a Json, Error> {
+    match json.as_object()?.iter().find(|(name, _)| name == wanted) {
+        Some((_, value)) => Ok(value),
+        None => json.require(wanted),
     }
 }
 
@@ -154,7 +154,7 @@ fn call_key(input: &Input) -> Result<Json, Error> {
     let tool = input.json.read("tool", Json::as_str)?;
     let scope = input.json.read("scope", Json::as_str)?;
     let rule = input.json.read_opt("rule", Rule::from_json)?.unwrap_or_default();
-    let key = call_key::call_key(tool, args(&input.json)?, scope, &rule)?;
+    let key = call_key::call_key(tool, any(&input.json, "args")?, scope, &rule)?;
     Ok(key.map_or(Json::Null, |key| key.to_json()))
 }
 
@@ -170,7 +170,7 @@ fn call_made(json: &Json) -> Result<call_key::Call, Error> {
     Ok(call_key::Call {
         key: json.read_opt("key", Json::as_string)?,
         tool: json.read("tool", Json::as_string)?,
-        args: args(json)?.clone(),
+        args: any(json, "args")?.clone(),
         scope: json.read("scope", Json::as_string)?,
         at: json.read("at", time::parse_seconds)?,
         rule: json.read_opt("rule", Rule::from_json)?.unwrap_or_default(),
