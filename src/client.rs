@@ -84,9 +84,12 @@ pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
 pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step, Error> {
     let phase = state.phase.clone();
     let effect = match (phase, event) {
-        (Phase::LoadSeries, Event::Loaded(records)) => on_series(&mut state, &records, context),
-        (Phase::LoadIntent, Event::Loaded(records)) => on_intent(&mut state, &records, context),
-        (Phase::Reload, Event::Loaded(records)) => on_reload(&mut state, &records, context),
+        (Phase::LoadSeries, Event::Loaded { records, .. }) => on_series(&mut state, &records, context),
+        (Phase::LoadIntent, Event::Loaded { records, since }) => {
+            state.met = since;
+            on_intent(&mut state, &records, context)
+        }
+        (Phase::Reload, Event::Loaded { records, .. }) => on_reload(&mut state, &records, context),
         (Phase::Persist, Event::Persisted(revs)) => on_persisted(&mut state, &revs, context),
         (Phase::Persist, Event::Conflict) => Ok(load(&mut state, Phase::Reload, context)),
         (Phase::Persist, Event::PersistFailed(code)) => Ok(fail(&state, code.into())),
@@ -222,13 +225,15 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         state.intent = None;
         return Ok(fail(state, Code::IntentConflict.into()));
     }
-    // An unnamed call whose last occurrence has ended is an honest second purchase.
-    let taken = intent
-        .delivery
-        .as_ref()
-        .and_then(|delivery| delivery.get("taken"))
-        != Some(&Json::Bool(false));
-    let ended = intent.status == Status::Released || (intent.status == Status::Delivered && taken);
+    // An unnamed call whose last occurrence has ended is an honest second purchase. One that was delivered to another
+    // worker while this call waited for it was the same call at the same time: one purchase.
+    let delivery = intent.delivery.as_ref();
+    let taken = delivery.and_then(|delivery| delivery.get("taken")) != Some(&Json::Bool(false));
+    let at = delivery
+        .and_then(|delivery| delivery.get("at"))
+        .and_then(|at| at.as_u64().ok());
+    let shared = state.met.is_some_and(|met| at.is_some_and(|at| at >= met));
+    let ended = intent.status == Status::Released || (intent.status == Status::Delivered && taken && !shared);
     if intent.id.is_none() && ended {
         state.series = Some(intent.occurrence + 1);
         state.intent_id = occurrence_id(state, context)?;

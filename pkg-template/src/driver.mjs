@@ -1,8 +1,10 @@
 // Carries out what the machine asks for, one effect at a time, and reports back. It decides nothing: every branch here is
 // the shape of an effect, never a rule about money.
 
+import { pause, unlessAborted } from "./abort.mjs";
 import { call, sha256 } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
+import { hold } from "./lease.mjs";
 
 const encoder = new TextEncoder();
 const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
@@ -13,22 +15,37 @@ const MAX_PROBLEM = 1 << 20;
 const MAX_JSON = 64 << 10;
 
 /**
- * Runs one call of the machine to its end.
+ * Runs one call of the machine to its end. Another worker's call of the same intent is waited for when `patient`; while it goes on:
+ * `payment_in_flight`.
  * @param {object} host what the payer was made of: config, secret, clock, journal, rpc, sign, fetch, approve, alert
  * @param {object} start see `Start` in the core
  * @param {{ url: string, method: string, headers: Headers, body?: Uint8Array, signal?: AbortSignal, rest: object }} [request]
  * @returns {Promise<{ response?: Response, resolution?: object }>}
  */
-export async function run(host, start, request) {
-  // `failure` is the transport's own error, `cause` the host's error behind a typed one.
-  const turn = { host, request, answer: undefined, failure: undefined, cause: undefined, paid: false };
+export async function run(host, start, request, patient = true) {
+  // `failure` is the transport's own error, `cause` the host's error behind a typed one; `held` is the intent's lease, `fence` what it adds to a
+  // write until the answer is handed over: that its bytes arrived is written down whoever holds the lease by then.
+  const turn = { host, request, patient, answer: undefined, failure: undefined, cause: undefined, paid: false, held: undefined, fence: undefined };
   turn.step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
   // Who buys reads the answer from here on; the machine goes on when the last byte has passed.
   const deliver = async (_, { resolution }, state) => {
     const rest = (event) => drive(turn, turn.step("clientStep", { state, event }), written);
     return { response: await handOver(turn, rest), about: resolution };
   };
-  return drive(turn, turn.step("clientStart", { start }), start.mode === "fetch" ? { ...ends, deliver } : ends);
+  try {
+    return await drive(turn, turn.step("clientStart", { start }), start.mode === "fetch" ? { ...ends, deliver } : ends);
+  } finally {
+    // Behind an answer that is handed over it is held to the last byte.
+    if (turn.fence) await turn.held.release();
+  }
+}
+
+/** Takes the lease of the intent that the machine has come to. */
+async function take(turn, intentId) {
+  await turn.held?.release();
+  turn.held = turn.fence = undefined;
+  turn.held = await hold(turn.host, intentId, { signal: turn.request?.signal, patient: turn.patient });
+  turn.fence = turn.held.fence;
 }
 
 /** Carries out effects until one of `ends` is reached. */
@@ -63,24 +80,29 @@ const over = () => {};
 const written = { ...ends, pass: over, replay: over, done: over };
 
 const carriers = {
-  async load({ host, paid, intentId }, { keys }) {
+  async load(turn, { keys }) {
+    const { host, paid, intentId, request } = turn;
     const records = [];
     try {
+      if (intentId && turn.held?.intentId !== intentId) await take(turn, intentId);
       for (const key of keys) {
         const entry = await host.journal.read(key);
         if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
       }
     } catch (cause) {
+      if (request?.signal?.aborted && cause === request.signal.reason) throw cause;
       const { code = "journal_unavailable", ...detail } = cause instanceof CounterfoilError ? cause : {};
       throw new CounterfoilError(code, { ...detail, intentId, cause, ...(paid && { money: "possible" }) });
     }
-    return { type: "loaded", records };
+    return { type: "loaded", records, since: turn.held?.since };
   },
 
   async persist(turn, { ops }) {
-    const { host } = turn;
+    const { host, request } = turn;
     try {
-      const result = await host.journal.commit(ops.map(({ key, expect, put }) => ({ key, expect, put: encoder.encode(put) })));
+      const result = await host.journal.commit(ops.map(({ key, expect, put }) => ({ key, expect, put: encoder.encode(put) })), turn.fence);
+      // The lease has lapsed: the machine goes on from what stands in the journal now, once it is this call's turn again.
+      if (!result.ok && result.key === turn.fence?.lease) await take(turn, turn.intentId);
       if (!result.ok) return { type: "conflict" };
       const revs = [];
       for (const { key, put } of ops) {
@@ -90,6 +112,7 @@ const carriers = {
       }
       return { type: "persisted", revs };
     } catch (error) {
+      if (request?.signal?.aborted && error === request.signal.reason) throw error;
       turn.cause = error;
       return { type: "persist_failed", code: error?.code };
     }
@@ -149,12 +172,7 @@ const carriers = {
   },
 
   async wait({ request }, { seconds }) {
-    let timer;
-    try {
-      await unlessAborted(request?.signal, () => new Promise((resolve) => (timer = setTimeout(resolve, seconds * 1000))));
-    } finally {
-      clearTimeout(timer);
-    }
+    await pause(request?.signal, seconds * 1000);
     return { type: "waited" };
   },
 
@@ -165,19 +183,6 @@ const carriers = {
     return event;
   },
 };
-
-/** What `work` gives, or the signal's reason as soon as the caller gives up. */
-export async function unlessAborted(signal, work) {
-  signal?.throwIfAborted();
-  let stop;
-  const aborted = new Promise((_, reject) => (stop = () => reject(signal.reason)));
-  signal?.addEventListener("abort", stop);
-  try {
-    return await Promise.race([work(), aborted]);
-  } finally {
-    signal?.removeEventListener("abort", stop);
-  }
-}
 
 function transport(error, signal) {
   if (signal?.aborted) return "aborted";
@@ -272,8 +277,10 @@ function whole(answer, length) {
 
 /** The answer for the caller; its end waits until the delivery is written down. */
 async function handOver(turn, rest) {
-  const { answer, request } = turn;
-  const chunks = passing(turn, rest);
+  const { answer, held, request } = turn;
+  held.loosen();
+  turn.fence = undefined;
+  const chunks = holding(held, passing(turn, rest));
   const body = new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next();
@@ -285,6 +292,7 @@ async function handOver(turn, rest) {
       turn.cancelled = true;
       await (turn.reader ?? answer.body)?.cancel(reason);
       await chunks.return();
+      await held.release();
     },
   }, { highWaterMark: 0 });
   const empty = isBodiless(answer.status) || request.method === "HEAD" || answer.body === null || answer.headers.get("content-length") === "0";
@@ -293,6 +301,18 @@ async function handOver(turn, rest) {
   const response = new Response(empty ? null : body, { status: answer.status, statusText: answer.statusText, headers: answer.headers });
   Object.defineProperty(response, "url", { value: answer.url });
   return response;
+}
+
+/** The same chunks; the lease is held as long as they are read. */
+async function* holding(held, chunks) {
+  try {
+    for await (const chunk of chunks) {
+      held.readOn();
+      yield chunk;
+    }
+  } finally {
+    await held.release();
+  }
 }
 
 /** A stored answer, marked as such. */

@@ -1,7 +1,8 @@
 // createPayer and wrapFetch: the settings of a payer, requests as the machine needs them, and one live call per intent.
 
+import { unlessAborted } from "./abort.mjs";
 import { call, fromHex, isBytes, object, sha256 } from "./boundary.mjs";
-import { digest, run, unlessAborted } from "./driver.mjs";
+import { digest, run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { readEvidence } from "./rpc.mjs";
 
@@ -62,13 +63,17 @@ export function createPayer(options) {
 
   async function resume() {
     open();
+    const left = await unsettled(host);
     const resolutions = [];
-    for (const { intentId, request: bought } of await unsettled(host)) {
-      const request = requestAgain(bought);
-      const start = { mode: "resume", intentId, resendable: request !== undefined };
-      resolutions.push(await run(host, start, request).then(known, notSettled));
-    }
-    return resolutions;
+    for (const record of left) resolutions.push(await settle(record, false));
+    // What another worker had in hand, or held when it died, is waited for last and all at once.
+    return Promise.all(resolutions.map((found, i) => (found.outcome === "payment_in_flight" ? settle(left[i], true) : found)));
+  }
+
+  function settle({ intentId, request: bought }, patient) {
+    const request = requestAgain(bought);
+    const start = { mode: "resume", intentId, resendable: request !== undefined };
+    return run(host, start, request, patient).then(known, notSettled);
   }
 
   /** One intent that can't be settled now keeps no other from being settled; a journal that fails ends them all. */
@@ -132,9 +137,10 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20 } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000 } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
+  if (!(Number.isFinite(leaseMs) && leaseMs > 0)) throw new CounterfoilError("invalid_type", { field: "leaseMs" });
   const { approve, ...caps } = object(policy, "policy");
   if (approve !== undefined && typeof approve !== "function") throw new CounterfoilError("policy_invalid", { field: "policy.approve" });
   // A wallet of ethers has a private key, too, as text behind a name of its own: what signs by itself is asked to sign.
@@ -150,6 +156,8 @@ function hostOf(options) {
     config,
     secret,
     journal,
+    leaseMs,
+    loose: new Map(),
     maxStoredBody,
     clock: clock ?? (() => Math.floor(Date.now() / 1000)),
     digest,

@@ -29,6 +29,11 @@ export interface PayerOptions {
   secret?: Uint8Array;
   /** Bytes; 1 MiB when absent. Of a larger answer only the digest is kept. */
   maxStoredBody?: number;
+  /**
+   * Milliseconds, 10,000 when absent: how long other workers of the same journal leave an intent to this one after they last heard of it. A second
+   * call of the same intent waits that long for the first one's answer, then ends as `payment_in_flight`.
+   */
+  leaseMs?: number;
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
 }

@@ -192,8 +192,13 @@ pub struct Body {
 /// What the host reports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// The keys asked for that exist.
-    Loaded(Vec<Record>),
+    /// The keys asked for.
+    Loaded {
+        /// Those that exist.
+        records: Vec<Record>,
+        /// When this call met another worker's call of the same intent, which has ended since; `None` when it met none.
+        since: Option<Seconds>,
+    },
     /// The writes are durable; the new revisions.
     Persisted(Vec<(String, u64)>),
     /// A key had another revision; nothing was written.
@@ -240,7 +245,10 @@ impl Event {
             ))
         };
         Ok(match json.read("type", Json::as_str)? {
-            "loaded" => Event::Loaded(json.read("records", |list| list.as_list(record))?),
+            "loaded" => Event::Loaded {
+                records: json.read("records", |list| list.as_list(record))?,
+                since: json.read_opt("since", Json::as_u64)?,
+            },
             "persisted" => Event::Persisted(json.read("revs", |list| list.as_list(rev))?),
             "conflict" => Event::Conflict,
             "persist_failed" => {

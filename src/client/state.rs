@@ -236,6 +236,8 @@ pub struct State {
     pub poll: Option<String>,
     /// Conflicts met.
     pub conflicts: u64,
+    /// When this call began to wait for another worker's call of the same intent.
+    pub met: Option<Seconds>,
     /// The chain was read since the last send.
     pub read: bool,
     /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
@@ -266,6 +268,7 @@ impl State {
             retry_after: None,
             poll: None,
             conflicts: 0,
+            met: None,
             read: false,
             first_generation: 0,
             alerts: Vec::new(),
@@ -336,6 +339,7 @@ impl State {
         .with_some("retryAfter", self.retry_after.map(Json::number))
         .with_some("poll", self.poll.as_deref().map(Json::text))
         .with("conflicts", Json::number(self.conflicts))
+        .with_some("met", self.met.map(Json::number))
         .with("read", Json::Bool(self.read))
         .with("firstGeneration", Json::number(self.first_generation))
         .with("alerts", Json::Array(self.alerts.clone())))
@@ -362,6 +366,7 @@ impl State {
             retry_after: json.read_opt("retryAfter", Json::as_u64)?,
             poll: json.read_opt("poll", Json::as_string)?,
             conflicts: json.read("conflicts", Json::as_u64)?,
+            met: json.read_opt("met", Json::as_u64)?,
             read: json.read("read", Json::as_bool)?,
             first_generation: json.read("firstGeneration", Json::as_u64)?,
             alerts: json.read("alerts", |list| list.as_list(|item| Ok(item.clone())))?,

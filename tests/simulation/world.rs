@@ -454,7 +454,10 @@ impl World {
                         text: text.clone(),
                     })
                 });
-                Event::Loaded(found.collect())
+                Event::Loaded {
+                    records: found.collect(),
+                    since: None,
+                }
             }
             Effect::Persist(writes) => self.persist(worker, writes)?,
             Effect::Sign(what) => self.sign(worker, what)?,
