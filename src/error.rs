@@ -209,7 +209,7 @@ registry! {
     AuthorizationUsed "authorization_used" Claim Proven "The nonce of this intent was used before this journal began.";
     UsedOrCancelled "used_or_cancelled" ReadChain Possible "The nonce is used or cancelled and no log tells which.";
     EvidenceUnreadable "evidence_unreadable" ReadChain Possible "The chain could not be read, or sources disagree.";
-    PaymentInFlight "payment_in_flight" Wait Possible "The seller or another worker is still at this payment.";
+    PaymentInFlight "payment_in_flight" Wait Possible "The seller is still working on this payment.";
     PaymentConflict "payment_identifier_conflict" Stop Possible "The seller holds another request under this payment id.";
     BodyTruncated "body_truncated" ResendSame Proven "The answer ended before its stated length.";
     // journal
@@ -217,6 +217,7 @@ registry! {
     JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";
     JournalLocked "journal_locked" Wait None "Another process holds this journal.";
     JournalUnknown "journal_unknown" Wait Possible "The journal's answer to a write was lost; the write may stand.";
+    IntentInFlight "intent_in_flight" Wait Possible "Another worker is at this purchase."
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // the store of a gateway

@@ -38,6 +38,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("tests/js/journal-suite.mjs", &["journal_closed"]),
     ("tests/gateway/store-suite.mjs", &["store_unavailable"]),
     ("tests/gateway/postgres-journal.test.mjs", &["journal_unknown"]),
+    ("tests/js/lease.test.mjs", &["intent_in_flight"]),
     (
         "tests/js/boundary.test.mjs",
         &["cyclic_input", "internal_error", "not_loaded"],

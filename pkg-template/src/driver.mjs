@@ -16,7 +16,7 @@ const MAX_JSON = 64 << 10;
 
 /**
  * Runs one call of the machine to its end. Another worker's call of the same intent is waited for when `patient`; while it goes on:
- * `payment_in_flight`.
+ * `intent_in_flight`.
  * @param {object} host what the payer was made of: config, secret, clock, journal, rpc, sign, fetch, approve, alert
  * @param {object} start see `Start` in the core
  * @param {{ url: string, method: string, headers: Headers, body?: Uint8Array, signal?: AbortSignal, rest: object }} [request]

@@ -11,7 +11,7 @@ const GRACE_MS = 1000;
 
 /**
  * The intent's lease, renewed until it is released. Whoever waits outlives a dead worker's lease; a living one's call goes on.
- * Errors: `payment_in_flight`, those of the journal, the signal's reason.
+ * Errors: `intent_in_flight`, those of the journal, the signal's reason.
  * @param {{ journal: object, clock: () => number, leaseMs: number, loose: Map<string, object> }} host
  */
 export async function hold(host, intentId, { signal, patient }) {
@@ -24,7 +24,7 @@ export async function hold(host, intentId, { signal, patient }) {
     const lease = await journal.lease(name, leaseMs);
     if (lease) return holding({ lease, name, intentId, since, leaseMs, loose });
     since ??= host.clock();
-    if (performance.now() >= deadline) throw new CounterfoilError("payment_in_flight", { intentId, retryAfter: Math.ceil(leaseMs / 1000) });
+    if (performance.now() >= deadline) throw new CounterfoilError("intent_in_flight", { intentId, retryAfter: Math.ceil(leaseMs / 1000) });
     await pause(signal, POLL_MS);
   }
 }

@@ -67,7 +67,7 @@ export function createPayer(options) {
     const resolutions = [];
     for (const record of left) resolutions.push(await settle(record, false));
     // What another worker had in hand, or held when it died, is waited for last and all at once.
-    return Promise.all(resolutions.map((found, i) => (found.outcome === "payment_in_flight" ? settle(left[i], true) : found)));
+    return Promise.all(resolutions.map((found, i) => (found.outcome === "intent_in_flight" ? settle(left[i], true) : found)));
   }
 
   function settle({ intentId, request: bought }, patient) {

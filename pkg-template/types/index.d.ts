@@ -31,7 +31,7 @@ export interface PayerOptions {
   maxStoredBody?: number;
   /**
    * Milliseconds, 10,000 when absent: how long other workers of the same journal leave an intent to this one after they last heard of it. A second
-   * call of the same intent waits that long for the first one's answer, then ends as `payment_in_flight`.
+   * call of the same intent waits that long for the first one's answer, then ends as `intent_in_flight`.
    */
   leaseMs?: number;
   clock?: () => Seconds;

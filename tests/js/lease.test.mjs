@@ -86,7 +86,7 @@ test("one is at it for longer than a lease: the other is told so, and nothing is
   await seller.came;
   const error = await thrown(second.payer.fetch(seller.url, { intent: ID }));
   const [{ intentId }] = await journal.intents();
-  assert.deepEqual([error.name, error.code, error.money, error.next, error.retryAfter, error.intentId], ["CounterfoilError", "payment_in_flight", "possible", "wait", 1, intentId]);
+  assert.deepEqual([error.name, error.code, error.money, error.next, error.retryAfter, error.intentId], ["CounterfoilError", "intent_in_flight", "possible", "wait", 1, intentId]);
   assert.deepEqual([second.signer.calls, seller.paid.length, seller.asked.length], [0, 1, 1]);
   // Whoever gives up waiting is told at once.
   assert.equal((await thrown(second.payer.fetch(seller.url, { intent: ID, signal: AbortSignal.timeout(50) }))).name, "TimeoutError");
@@ -118,7 +118,7 @@ test("a payer whose lease lapsed while it signed sends nothing, and pays once it
   may.open();
   // No record has changed: the fence alone keeps it out.
   const error = await late;
-  assert.deepEqual([error.code, error.money, error.intentId], ["payment_in_flight", "possible", before[0].intentId]);
+  assert.deepEqual([error.code, error.money, error.intentId], ["intent_in_flight", "possible", before[0].intentId]);
   assert.deepEqual(await journal.intents(), before);
   assert.equal(before[0].attempts[0].signature, undefined);
   assert.equal(seller.paid.length, 0);
@@ -193,7 +193,7 @@ test("resume waits for what another has in hand, and says so where that goes on"
   const answer = first.payer.fetch(seller.url, { intent: ID }).then((response) => response.text());
   await seller.came;
   const [{ outcome, money, next }] = await second.payer.resume();
-  assert.deepEqual([outcome, money, next], ["payment_in_flight", "possible", "wait"]);
+  assert.deepEqual([outcome, money, next], ["intent_in_flight", "possible", "wait"]);
   const resumed = second.payer.resume();
   await wait(200);
   may.open();
