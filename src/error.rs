@@ -217,7 +217,7 @@ registry! {
     JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";
     JournalLocked "journal_locked" Wait None "Another process holds this journal.";
     JournalUnknown "journal_unknown" Wait Possible "The journal's answer to a write was lost; the write may stand.";
-    IntentInFlight "intent_in_flight" Wait Possible "Another worker is at this purchase."
+    IntentInFlight "intent_in_flight" Wait Possible "Another worker is at this purchase.";
     JournalConflict "journal_conflict" Wait Possible "Another worker changed the record in between.";
     JournalClosed "journal_closed" FixInput None "The journal was closed.";
     // the store of a gateway
