@@ -26,6 +26,15 @@ function anvilBinary() {
   return join(dirname(require.resolve(`${name}/package.json`)), "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
 }
 
+/** A chain that runs already. */
+export function connect(url) {
+  const chain = { ...baseSepolia, rpcUrls: { default: { http: [url] } } };
+  const transport = http(url);
+  const pub = createPublicClient({ chain, transport, pollingInterval: 50, cacheTime: 0 });
+  const wallet = (key) => createWalletClient({ account: privateKeyToAccount(key), chain, transport });
+  return { url, pub, wallet, rpc: (method, params = []) => pub.request({ method, params }) };
+}
+
 /** Starts the chain; `stop()` ends the child process, which also ends with this one. */
 export async function startChain() {
   // The set-up mines a dozen blocks at once, each a second later than the one before: begin in the past, then
@@ -48,11 +57,7 @@ export async function startChain() {
     });
   });
   const url = `http://127.0.0.1:${port}`;
-  const chain = { ...baseSepolia, rpcUrls: { default: { http: [url] } } };
-  const transport = http(url);
-  const pub = createPublicClient({ chain, transport, pollingInterval: 50, cacheTime: 0 });
-  const wallet = (key) => createWalletClient({ account: privateKeyToAccount(key), chain, transport });
-  const rpc = (method, params = []) => pub.request({ method, params });
+  const { pub, wallet, rpc } = connect(url);
 
   const mint = await deployToken({ pub, owner: wallet(KEYS.owner), rpc });
   await rpc("evm_setAutomine", [false]);

@@ -2,10 +2,11 @@
 import { x402Facilitator } from "@x402/core/facilitator";
 import { toFacilitatorEvmSigner } from "@x402/evm";
 import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
+import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/facilitator";
 import { KEYS, NETWORK } from "./chain.mjs";
 
-/** `patience`: milliseconds that it waits for a transaction to be mined. */
-export function startFacilitator(chain, { patience = 10_000, key = KEYS.facilitator } = {}) {
+/** `patience`: milliseconds that it waits for a transaction to be mined. `v1`: payments of version 1 too. */
+export function startFacilitator(chain, { patience = 10_000, key = KEYS.facilitator, v1 = false } = {}) {
   const wallet = chain.wallet(key);
   // One transaction at a time takes its number, so that two payments at once do not get the same one.
   let queue = Promise.resolve();
@@ -21,6 +22,7 @@ export function startFacilitator(chain, { patience = 10_000, key = KEYS.facilita
     getCode: (a) => chain.pub.getCode(a),
   }, { confirmationTimeoutMs: patience });
   const facilitator = new x402Facilitator().register([NETWORK], new ExactEvmScheme(signer));
+  if (v1) facilitator.registerV1(["base-sepolia"], new ExactEvmSchemeV1(signer));
   return {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
     settle: (payload, requirements) => facilitator.settle(payload, requirements),

@@ -78,8 +78,9 @@ export async function startShop(t, { chain, store, routes, settle, verify, optio
   app.use((error, req, res, next) => res.status(500).json({ error: "failed" }));
   const server = http.createServer(app);
   await new Promise((done) => server.listen(port, "127.0.0.1", done));
-  t.after(() => { server.closeAllConnections(); server.close(); });
-  return { url: `http://127.0.0.1:${server.address().port}`, gateway, counted, facilitator };
+  const stop = () => new Promise((done) => { server.closeAllConnections(); server.close(done); });
+  t.after(stop);
+  return { url: `http://127.0.0.1:${server.address().port}`, gateway, counted, facilitator, stop };
 }
 
 const TYPES = { TransferWithAuthorization: ["from:address", "to:address", "value:uint256", "validAfter:uint256", "validBefore:uint256", "nonce:bytes32"].map((field) => ({ name: field.split(":")[0], type: field.split(":")[1] })) };
