@@ -139,6 +139,10 @@ pub fn admit(rows: &mut Rows, input: &Input, config: &Config, now: Seconds) -> R
             remember_alias(rows, *sale, other_id, input, config)?;
             Ok(told)
         }
+        // Too large to be kept, or kept until its retention was over.
+        (Admission::Receipt(_), Some(sale)) if sale.record.state == State::Delivered => {
+            Ok(told::not_stored(&sale, config))
+        }
         (Admission::Receipt(receipt), _) => Ok(told::expired(&receipt, config)),
         (Admission::Reconcile(_), Some(mut sale)) => {
             let asked = AdmissionRequest {

@@ -258,6 +258,18 @@ test("a coded answer's receipt names the bytes as sent and what was under the co
   assert.deepEqual(response.decoded, { contentCoding: "gzip", sha256: sha256(text), length: text.length });
 });
 
+test("an answer too large to be kept shows its receipt; headers of earlier middleware stand on every answer", async (t) => {
+  const before = [(req, res, next) => { res.set("access-control-allow-origin", "*"); next(); }];
+  const { url, buyer, price } = await scene(t, { before, options: { maxStoredBody: 10 } });
+  const payment = await pay(buyer, price, { id: randomId() });
+  const first = await send(url, payment);
+  assert.equal(first.status, 200);
+  const again = await send(url, payment);
+  assert.equal(again.status, 410);
+  assert.equal((await again.json()).code, "answer_not_stored");
+  for (const answer of [price, first, again]) assert.equal(answer.headers.get("access-control-allow-origin"), "*");
+});
+
 test("an answer past its retention is gone, its receipt is not; a conflict stays one", async (t) => {
   let time = Math.floor(Date.now() / 1000);
   const { shop, url, buyer, price } = await scene(t, { options: { clock: () => time } });

@@ -1,20 +1,25 @@
 // Express: the answer is held back until it is kept, then sent as it was.
 
-import { groupHeaders } from "./web.mjs";
+import { groupHeaders, PAYMENT_HEADERS } from "./web.mjs";
 
 export function expressOf(handle) {
   return async (req, res, next) => {
     const url = `${req.protocol}://${req.headers.host}${req.originalUrl}`;
     if (!handle.concerns(url, req.headers)) return next();
+    // What middleware before this one has set stands on every answer, also on those that no handler gives.
+    const given = { ...res.getHeaders() };
     try {
       const body = await bodyOf(req);
       const answer = await handle({ method: req.method, url, headers: req.headers, body, raw: req }, (payment) => {
-        if (payment) req.headers[payment.name] = payment.value;
+        if (payment) {
+          for (const name of PAYMENT_HEADERS) delete req.headers[name];
+          req.headers[payment.name] = payment.value;
+        }
         const held = hold(res);
         next();
         return held;
       });
-      send(res, answer);
+      send(res, answer, given);
     } catch (error) {
       next(error);
     }
@@ -82,8 +87,9 @@ function hold(res) {
   });
 }
 
-function send(res, { status, headers, body }) {
+function send(res, { status, headers, body }, given) {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
+  for (const [name, value] of Object.entries(given)) res.setHeader(name, value);
   for (const [name, value] of groupHeaders(headers)) res.setHeader(name, value);
   res.statusCode = status;
   if (status !== 204 && status !== 304) res.setHeader("content-length", body.length);
