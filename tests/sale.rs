@@ -6,7 +6,8 @@
 #[path = "sale/world.rs"]
 mod world;
 
-use world::{Chaos, World};
+use counterfoil::json::{self, Json};
+use world::{worker, Chaos, World, LEASE, WINDOW};
 
 fn simulate(chaos: &Chaos, count: u64) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
@@ -114,4 +115,111 @@ fn everything_at_once() {
         },
         100,
     );
+}
+
+fn decision(told: &Json) -> &str {
+    told.require("decision").unwrap().as_str().unwrap()
+}
+
+fn code(told: &Json) -> &str {
+    let problem = told.require("problem").unwrap();
+    problem.require("code").unwrap().as_str().unwrap()
+}
+
+fn answer(status: u64) -> Json {
+    let sha256 = "0x".to_owned() + &"ab".repeat(32);
+    json::parse(&format!(
+        r#"{{"status":{status},"headers":{{}},"sha256":"{sha256}","length":3}}"#
+    ))
+    .unwrap()
+}
+
+/// A sale whose first worker is gone, and the decisions of both workers.
+fn taken_over(world: &mut World) -> (Json, Json) {
+    let input = world.payment(0);
+    let first = world.step("admit", &input);
+    assert_eq!(decision(&first), "process");
+    world.pass(LEASE);
+    let read = world.step("admit", &input);
+    assert_eq!(decision(&read), "read");
+    let reading = world.reading(&read);
+    let second = world.step("evidence", &reading);
+    assert_eq!(decision(&second), "process");
+    (first, second)
+}
+
+/// "Drop the attempt, keep the intent": whoever was taken over does not broadcast any more.
+#[test]
+fn an_overtaken_worker_does_not_broadcast() {
+    let mut world = World::new(1, Chaos::default());
+    let (first, second) = taken_over(&mut world);
+    assert_eq!(decision(&world.step("settling", &worker(&first))), "refuse");
+    assert_eq!(decision(&world.step("settling", &worker(&second))), "settle");
+}
+
+/// It does not answer either, nor close what the other one works on.
+#[test]
+fn an_overtaken_worker_does_not_close_the_sale() {
+    let mut world = World::new(1, Chaos::default());
+    let (first, second) = taken_over(&mut world);
+    for status in [200, 500] {
+        let told = world.step("answer", &worker(&first).with("answer", answer(status)));
+        assert_eq!(code(&told), "payment_in_flight");
+    }
+    assert_eq!(decision(&world.step("settling", &worker(&second))), "settle");
+}
+
+/// The first payment goes on: a fresh signature of the same request is not a second cheque to cash.
+#[test]
+fn whoever_takes_over_goes_on_with_the_first_payment() {
+    let mut world = World::new(1, Chaos::default());
+    let (first, second) = taken_over(&mut world);
+    assert_eq!(first.require("header"), second.require("header"));
+    assert_eq!(first.require("slot"), second.require("slot"));
+}
+
+/// A dead authorization is no reason to wait: the request's own payment is used.
+#[test]
+fn a_payment_proven_dead_makes_room_for_the_next() {
+    let mut world = World::new(1, Chaos::default());
+    let input = world.payment(0);
+    let first = world.step("admit", &input);
+    assert_eq!(decision(&world.step("settling", &worker(&first))), "settle");
+    world.pass(WINDOW + 60);
+    let fresh = loop {
+        let input = world.payment(0);
+        let read = world.step("admit", &input);
+        if decision(&read) == "read" {
+            let latest = world.reading(&read);
+            let again = world.step("evidence", &latest);
+            assert_eq!(decision(&again), "read");
+            assert_eq!(again.require("tag").unwrap(), &Json::text("finalized"));
+            let finalized = world.reading(&again);
+            assert_eq!(decision(&world.step("evidence", &finalized)), "admit");
+        }
+        let told = world.step("admit", &input);
+        if decision(&told) == "process" && told.require("slot") != first.require("slot") {
+            break told;
+        }
+        world.step("answer", &worker(&told).with("answer", answer(402)));
+    };
+    assert_eq!(decision(&world.step("settling", &worker(&fresh))), "settle");
+}
+
+/// A renewal by a living worker keeps others waiting; one by an overtaken worker does nothing.
+#[test]
+fn a_sign_of_life_keeps_the_lease() {
+    let mut world = World::new(1, Chaos::default());
+    let input = world.payment(0);
+    let first = world.step("admit", &input);
+    world.pass(LEASE - 1);
+    world.step("renew", &worker(&first));
+    world.pass(LEASE - 1);
+    assert_eq!(code(&world.step("admit", &input)), "payment_in_flight");
+    world.pass(1);
+    assert_eq!(decision(&world.step("admit", &input)), "read");
+    world.pass(LEASE - 1);
+    world.step("renew", &worker(&first));
+    world.pass(1);
+    assert_eq!(decision(&world.step("admit", &input)), "read");
 }

@@ -10,8 +10,8 @@ const SELLER: &str = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
 const USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const FINAL_LAG: u64 = 20;
-const WINDOW: u64 = 120;
-const LEASE: u64 = 15;
+pub const WINDOW: u64 = 120;
+pub const LEASE: u64 = 15;
 const PURCHASES: usize = 3;
 const START: u64 = 1_790_000_000;
 
@@ -111,6 +111,15 @@ fn parse(text: &str) -> Json {
 fn call(name: &str, input: &Json, secret: Option<&[u8]>) -> Json {
     let secret = secret.map(|secret| zeroize::Zeroizing::new(secret.to_vec()));
     wasm::call(name, &input.to_text(), None, secret).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The input of a step by the worker that a decision made.
+pub fn worker(decision: &Json) -> Json {
+    Json::object([
+        ("sale", decision.require("sale").unwrap().clone()),
+        ("turn", decision.require("turn").unwrap().clone()),
+        ("poll", Json::text("/counterfoil/payments/x")),
+    ])
 }
 
 impl World {
@@ -226,7 +235,7 @@ impl World {
             .count()
     }
 
-    fn pass(&mut self, seconds: u64) {
+    pub fn pass(&mut self, seconds: u64) {
         self.now += seconds;
         let now = self.now;
         let (due, waiting): (Vec<_>, Vec<_>) = self.pending.drain(..).partition(|(at, ..)| *at <= now);
@@ -271,7 +280,7 @@ impl World {
     }
 
     /// The step's input: the first payment again, or a fresh one.
-    fn payment(&mut self, purchase: usize) -> Json {
+    pub fn payment(&mut self, purchase: usize) -> Json {
         let again = self.chance(60);
         let known = self.purchases[purchase].headers.first().cloned();
         let header = match known.filter(|_| again) {
@@ -327,7 +336,7 @@ impl World {
     }
 
     /// One transaction on the store.
-    fn step(&mut self, name: &str, input: &Json) -> Json {
+    pub fn step(&mut self, name: &str, input: &Json) -> Json {
         let config = parse(&format!(
             r#"{{"lease":{LEASE},"retention":86400,"watched":{}}}"#,
             !self.chaos.unwatched
@@ -369,6 +378,25 @@ impl World {
         }
     }
 
+    /// What the chain says of every payment that a decision wants read, as the next step's input.
+    pub fn reading(&mut self, read: &Json) -> Json {
+        let reads = read.require("reads").unwrap().as_array().unwrap();
+        let evidence = reads
+            .iter()
+            .map(|one| {
+                let nonce = text(one, "nonce");
+                let found = self.evidence(&nonce, &text(read, "tag"), &text(one, "payer"));
+                Json::object([
+                    ("nonce", Json::text(nonce)),
+                    ("evidence", Json::Array(vec![found])),
+                ])
+            })
+            .collect();
+        worker(read)
+            .with("tag", read.require("tag").unwrap().clone())
+            .with("evidence", Json::Array(evidence))
+    }
+
     fn advance(&mut self, index: usize) -> Result<(), String> {
         if self.chance(self.chaos.die) {
             let purchase = self.requests.remove(index).purchase;
@@ -383,37 +411,13 @@ impl World {
     }
 
     fn work(&mut self, purchase: usize, input: &Json, at: At) -> Result<Option<At>, String> {
-        let worker = |process: &Json| {
-            Json::object([
-                ("sale", process.require("sale").unwrap().clone()),
-                ("turn", process.require("turn").unwrap().clone()),
-                ("poll", Json::text("/counterfoil/payments/x")),
-            ])
-        };
         match at {
             At::Admit => {
                 let decision = self.step("admit", input);
                 self.follow(purchase, decision)
             }
             At::Evidence { read } => {
-                let evidence = read
-                    .require("reads")
-                    .unwrap()
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|one| {
-                        let (nonce, tag) = (text(one, "nonce"), text(&read, "tag"));
-                        let found = self.evidence(&nonce, &tag, &text(one, "payer"));
-                        Json::object([
-                            ("nonce", Json::text(nonce)),
-                            ("evidence", Json::Array(vec![found])),
-                        ])
-                    })
-                    .collect::<Vec<_>>();
-                let step = worker(&read)
-                    .with("tag", read.require("tag").unwrap().clone())
-                    .with("evidence", Json::Array(evidence));
+                let step = self.reading(&read);
                 let decision = self.step("evidence", &step);
                 self.follow(purchase, decision)
             }
