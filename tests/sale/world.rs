@@ -572,7 +572,14 @@ impl World {
         match landed {
             Some(_) if self.chance(self.chaos.lose) => {
                 self.tell("the facilitator's answer is lost");
-                lost
+                // Exception text with no transaction is what the official facilitator says of a broken connection.
+                match self.chance(50) {
+                    true => lost,
+                    false => At::Told {
+                        process,
+                        result: said(false, "socket hang up", ""),
+                    },
+                }
             }
             Some(transaction) => At::Told {
                 process,
