@@ -91,7 +91,7 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         }
         (Phase::Reload, Event::Loaded { records, .. }) => on_reload(&mut state, &records, context),
         (Phase::Persist, Event::Persisted(revs)) => on_persisted(&mut state, &revs, context),
-        (Phase::Persist, Event::Conflict) => Ok(load(&mut state, Phase::Reload, context)),
+        (Phase::Persist, Event::Conflict) => reload(&mut state, context),
         (Phase::Persist, Event::PersistFailed(code)) => Ok(fail(&state, code.into())),
         (Phase::Probe, Event::Answer { answer, redirected }) => {
             price::on_price(&mut state, &answer, redirected, context)
@@ -162,15 +162,12 @@ fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
 }
 
 fn load_intent(state: &mut State, context: Context<'_>) -> Effect {
-    load(state, Phase::LoadIntent, context)
+    state.phase = Phase::LoadIntent;
+    Effect::Load(keys(state, context))
 }
 
-fn load(state: &mut State, phase: Phase, context: Context<'_>) -> Effect {
-    state.phase = phase;
-    Effect::Load(vec![
-        Intent::key(&state.intent_id),
-        Wallet::key(&context.config.payer),
-    ])
+fn keys(state: &State, context: Context<'_>) -> Vec<String> {
+    vec![Intent::key(&state.intent_id), Wallet::key(&context.config.payer)]
 }
 
 /// Asks for the price: the way to every new signature. An intent in conflict has none.
@@ -265,6 +262,11 @@ fn persist(state: &mut State, change: Option<WalletChange>, then: Then, context:
     }
 }
 
+/// The series moves together with the first record of its occurrence.
+fn moves_series(state: &State) -> bool {
+    state.intent_rev.is_none() && state.start.id.is_none() && state.start.mode == Mode::Fetch
+}
+
 fn writes(state: &mut State, context: Context<'_>) -> Result<Vec<Write>, Error> {
     state.intent_mut()?.updated_at = context.now;
     let mut writes = vec![Write {
@@ -281,8 +283,7 @@ fn writes(state: &mut State, context: Context<'_>) -> Result<Vec<Write>, Error> 
             put: wallet.to_json().to_canonical()?,
         });
     }
-    // The series moves together with the first record of its occurrence.
-    if state.intent_rev.is_none() && state.start.id.is_none() && state.start.mode == Mode::Fetch {
+    if moves_series(state) {
         let occurrence = state.series.unwrap_or(0);
         writes.push(Write {
             key: series_key(state, context)?,
@@ -326,9 +327,41 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
     }
 }
 
+/// The call begins again with what others wrote, up to a limit.
+fn again(
+    state: &mut State,
+    begin: impl FnOnce(&mut State) -> Result<Effect, Error>,
+) -> Result<Effect, Error> {
+    state.conflicts += 1;
+    if state.conflicts > MAX_CONFLICTS {
+        return Ok(fail(state, Code::JournalConflict.into()));
+    }
+    state.change = None;
+    state.then = None;
+    begin(state)
+}
+
+/// Reads again what the write that met a conflict stood on.
+fn reload(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    state.phase = Phase::Reload;
+    let mut keys = keys(state, context);
+    if moves_series(state) {
+        keys.push(series_key(state, context)?);
+    }
+    Ok(Effect::Load(keys))
+}
+
 /// Another call changed a record in between. Where only the wallet moved, the same change is applied to what it holds now;
 /// where the intent itself moved, the call begins again with what the other worker wrote.
 fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Result<Effect, Error> {
+    if moves_series(state) {
+        let key = series_key(state, context)?;
+        let found = records.iter().find(|record| record.key == key);
+        if found.map(|found| found.rev) != state.series_rev {
+            // Another occurrence has begun: which one this call is, is judged anew.
+            return again(state, |state| on_series(state, records, context));
+        }
+    }
     let (mine, my_rev) = (state.intent.clone(), state.intent_rev);
     take_records(state, records, context)?;
     let delivered = mine.as_ref().is_some_and(|mine| mine.status == Status::Delivered);
@@ -343,13 +376,7 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
         return writes(state, context).map(Effect::Persist);
     }
     if state.intent_rev != my_rev {
-        state.conflicts += 1;
-        if state.conflicts > MAX_CONFLICTS {
-            return Ok(fail(state, Code::JournalConflict.into()));
-        }
-        state.change = None;
-        state.then = None;
-        return begin(state, context);
+        return again(state, |state| begin(state, context));
     }
     state.intent = mine;
     if let Some(WalletChange::Reserve(reservation)) = state.change.clone() {

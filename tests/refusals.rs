@@ -255,6 +255,46 @@ fn journal_conflict() {
     assert_fails(&effect, "journal_conflict", "possible");
 }
 
+/// Two unnamed calls at once: the other one's purchase began, and ended, between this call's look at the series and its
+/// first write. This call is then another purchase; it must not try the same write for ever.
+#[test]
+fn a_series_that_moved() {
+    let mut other = Host::plain();
+    let nothing = hex::encode(counterfoil::digest::sha256(b""));
+    let start =
+        format!(r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}}}}"#);
+    other.start(&start);
+    let asked = other.on(&price(10_000, SELLER));
+    other.on(&signed(&asked, &KEY));
+    other.on(r#"{"type":"answer","answer":{"status":200,"headers":{}}}"#);
+    let body = hex::encode(counterfoil::digest::sha256(b"goods"));
+    let event = format!(
+        r#"{{"type":"body","status":200,"headers":{{}},"sha256":"{body}","length":5,"complete":true}}"#
+    );
+    assert_eq!(text(&other.on(&event), "type"), "done");
+
+    let mut host = Host::plain();
+    let series = host.call("clientStart", &format!(r#""start":{start}"#));
+    let empty = host.loaded(&series);
+    host.rows = other.rows;
+    let intent = host.event(&empty);
+    assert_eq!(text(&host.storing(intent), "type"), "send");
+    // Written over a series that is taken to be absent.
+    let write = host.event(&price(10_000, SELLER));
+    assert_eq!(text(&write, "type"), "persist");
+    let reload = host.event(r#"{"type":"conflict"}"#);
+    assert_eq!(text(&host.storing(reload), "type"), "send");
+    assert_eq!(text(&host.on(&price(10_000, SELLER)), "type"), "sign");
+    let count = |prefix: &str| host.rows.keys().filter(|key| key.starts_with(prefix)).count();
+    assert_eq!((count("intent/"), count("series/")), (2, 1));
+    let (_, (_, series)) = host
+        .rows
+        .iter()
+        .find(|(key, _)| key.starts_with("series/"))
+        .unwrap();
+    assert!(series.contains(r#""occurrence":1"#), "{series}");
+}
+
 #[test]
 fn intent_conflict() {
     let mut host = Host::plain();
