@@ -1,7 +1,7 @@
 // One purchase of a 0.01 USDC weather report, and one thing that goes wrong with it.
 //
 //   story      what happens, in plain words
-//   fault      entry of faults.mjs; keeps: the seller keeps its answers by payment id
+//   fault      entry of faults.mjs; keeps: the seller has the gateway, which keeps its answers by payment id
 //   official   transfers that the official client makes for this one purchase;
 //              any other number means that the fault did not bite, and the run fails
 //   cost       a word on that number, where it needs one

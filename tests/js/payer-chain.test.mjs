@@ -21,8 +21,8 @@ let chain;
 before(async () => {
   chain = await startChain();
 });
-after(() => {
-  for (const seller of sellers) seller.stop();
+after(async () => {
+  await Promise.all(sellers.map((seller) => seller.stop()));
   chain?.stop();
 });
 

@@ -65,8 +65,8 @@ export async function openMarket() {
       return (await chain.rpc("eth_getLogs", [{ address: USDC, topics, fromBlock: "0x0", toBlock: "latest" }])).length;
     },
     used: (nonce) => chain.rpc("eth_getLogs", [{ address: USDC, topics: [USED, word(payer), nonce], fromBlock: "0x0", toBlock: "latest" }]),
-    close() {
-      for (const seller of sellers) seller.stop();
+    async close() {
+      await Promise.all(sellers.map((seller) => seller.stop()));
       chain.stop();
       rmSync(home, { recursive: true, force: true });
     },

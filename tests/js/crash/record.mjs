@@ -32,5 +32,5 @@ const passed = async () => {
   waiting.lift();
 };
 await record("expired-and-signed-again", waiting.url, { maxWindow: 20, first: "commit 3 after", pause: passed });
-market.close();
+await market.close();
 process.exit(0);
