@@ -7,7 +7,7 @@
 mod world;
 
 use counterfoil::json::{self, Json};
-use world::{worker, Chaos, World, LEASE, WINDOW};
+use world::{worker, Chaos, World, FINAL_LAG, LEASE, SELLER, TOKEN, WINDOW};
 
 fn simulate(chaos: &Chaos, count: u64) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
@@ -222,4 +222,56 @@ fn a_sign_of_life_keeps_the_lease() {
     world.step("renew", &worker(&first));
     world.pass(1);
     assert_eq!(decision(&world.step("admit", &input)), "read");
+}
+
+/// One order, two buyers: the second paid it, and the cheque of the first, refused before, lands all the same. That money is owed back, and
+/// buys nothing.
+#[test]
+fn a_late_transfer_for_an_order_that_another_paid_is_owed_back() {
+    let mut world = World::new(1, Chaos::default());
+    let quote = json::parse(&format!(
+        r#"{{"key":"quote-0123456789","terms":{{"network":"eip155:84532","asset":"{TOKEN}","payTo":"{SELLER}","amount":"10000"}}}}"#
+    ))
+    .unwrap();
+    let order = world.step("quote", &quote);
+    let id = order.require("order").unwrap().require("id").unwrap().clone();
+
+    let first_input = world.payment(0).with("order", id.clone());
+    let first = world.step("admit", &first_input);
+    assert_eq!(decision(&first), "process");
+    let refused = world.step("answer", &worker(&first).with("answer", answer(402)));
+    assert_eq!(decision(&refused), "send");
+
+    let second_input = world.payment(1).with("order", id);
+    let second = world.step("admit", &second_input);
+    assert_eq!(decision(&second), "process");
+    assert_eq!(decision(&world.step("settling", &worker(&second))), "settle");
+    let transaction = "0x".to_owned() + &"cd".repeat(32);
+    let settlement = json::parse(&format!(
+        r#"{{"success":true,"transaction":"{transaction}","network":"eip155:84532"}}"#
+    ));
+    world.step(
+        "settled",
+        &worker(&second).with("settlement", settlement.unwrap()),
+    );
+    let sent = world.step("answer", &worker(&second).with("answer", answer(200)));
+    assert_eq!(decision(&sent), "send");
+
+    world.land(0, &World::authorization(&first).unwrap()).unwrap();
+    world.pass(WINDOW + FINAL_LAG + LEASE + 1);
+    let due = Json::object([("sale", first.require("sale").unwrap().clone())]);
+    let read = world.step("due", &due);
+    assert_eq!(decision(&read), "read");
+    let reading = world.reading(&read).with("idle", Json::Bool(true));
+    let told = world.step("evidence", &reading);
+    assert_eq!(code(&told), "refund_owed");
+    let alerts = told.require("alerts").unwrap().as_array().unwrap();
+    assert_eq!(alerts.len(), 1);
+    assert_eq!(alerts[0].require("code").unwrap(), &Json::text("refund_owed"));
+    assert_eq!(decision(&world.step("due", &due)), "wait");
+
+    // The first buyer hears of the money, and is not served with what the other one bought.
+    let read = world.step("admit", &first_input);
+    let reading = world.reading(&read);
+    assert_eq!(code(&world.step("evidence", &reading)), "refund_owed");
 }

@@ -4,14 +4,13 @@ use crate::admission::{Response, State};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
-use crate::order::LateRule;
 use crate::outcome;
 use crate::time::Seconds;
 use crate::x402::{payment_required, settlement_response};
 
 use super::kept::{self, Sale};
 use super::rows::{Fault, Rows};
-use super::settle::{self, Worker};
+use super::settle::{self, Confirmed, Worker};
 use super::told::{self, Told};
 use super::{admit, receipt, Config};
 
@@ -126,10 +125,18 @@ pub fn close(
         return overtaken(&sale, config, poll);
     }
     let success = answer.as_ref().filter(|answer| answer.is_success());
-    if sale.settlement.is_none() && !config.watched {
-        if let Some(ask) = believe(rows, &mut sale, success, late, now)? {
+    // Where nobody watches the facilitator, the statement beside a successful answer is all there is.
+    let claimed = success
+        .filter(|_| sale.settlement.is_none() && !config.watched)
+        .and_then(Answer::claimed);
+    if let Some((transaction, said)) = claimed {
+        if let Confirmed::Ask(ask) = settle::confirmed(rows, &mut sale, &transaction, said, late, now)? {
             return Ok(ask);
         }
+    }
+    if sale.record.state == State::Expired {
+        admit::save(rows, &sale, config)?;
+        return Ok(told::refund_owed());
     }
     if sale.settlement.is_some() {
         return match success {
@@ -149,20 +156,6 @@ pub fn close(
     sale.record.lease_until = now;
     admit::save(rows, &sale, config)?;
     Ok(Told::problem(admit::in_flight(poll)?))
-}
-
-/// Where nobody watches the facilitator, the statement beside a successful answer is all there is.
-fn believe(
-    rows: &mut Rows,
-    sale: &mut Sale,
-    success: Option<&Answer>,
-    late: Option<LateRule>,
-    now: Seconds,
-) -> Result<Option<Told>, Fault> {
-    match success.and_then(Answer::claimed) {
-        Some((transaction, said)) => settle::confirmed(rows, sale, &transaction, said, late, now),
-        None => Ok(None),
-    }
 }
 
 /// Another worker took over meanwhile: its answer counts.

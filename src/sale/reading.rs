@@ -5,12 +5,13 @@ use crate::error::{Code, Error};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::json::Json;
+use crate::order::LateRule;
 use crate::problem::Problem;
 use crate::time::Seconds;
 
 use super::kept::{Payment, Sale};
 use super::rows::{Fault, Rows};
-use super::settle::{self, Worker};
+use super::settle::{self, Confirmed, Worker};
 use super::told::{self, Told};
 use super::{admit, Config};
 
@@ -36,7 +37,7 @@ pub fn read(
     let tag = input.read("tag", Json::as_str)?;
     let late = settle::late_rule(input)?;
     let verdicts = verdicts(&sale, input, config)?;
-    if matches!(sale.record.state, State::Delivered | State::Expired) {
+    if sale.record.receipt_id.is_some() {
         return watch(rows, &mut sale, &verdicts, config, now);
     }
     let any = |kind: VerdictKind| verdicts.iter().any(|verdict| verdict.verdict == kind);
@@ -44,11 +45,16 @@ pub fn read(
     let given_up = was_failed && now >= sale.kept_until(config.retention);
 
     if any(VerdictKind::Paid) {
-        let alerts = match paid(rows, &mut sale, &verdicts, late, now)? {
-            Ok(alerts) => alerts,
-            Err(ask) => return Ok(ask),
-        };
-        let mut alerts = alerts;
+        let (confirmed, mut alerts) = paid(rows, &mut sale, &verdicts, late, now)?;
+        match confirmed {
+            Confirmed::Ask(ask) => return Ok(ask),
+            Confirmed::Owed(more) => {
+                alerts.extend(more);
+                admit::save(rows, &sale, config)?;
+                return Ok(told::refund_owed().with_alerts(alerts));
+            }
+            Confirmed::Paid => {}
+        }
         if was_failed {
             alerts.push(told::finding(Code::LateConfirmation, &sale).to_json());
         }
@@ -119,14 +125,13 @@ fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<Verdict>, 
 }
 
 /// The first transfer pays the sale; any other is owed back.
-#[allow(clippy::type_complexity)]
 fn paid(
     rows: &mut Rows,
     sale: &mut Sale,
     verdicts: &[Verdict],
-    late: Option<crate::order::LateRule>,
+    late: Option<LateRule>,
     now: Seconds,
-) -> Result<Result<Vec<Json>, Told>, Fault> {
+) -> Result<(Confirmed, Vec<Json>), Fault> {
     let payments = sale.payments.clone();
     let landed: Vec<(&Payment, &str)> = payments
         .iter()
@@ -134,23 +139,23 @@ fn paid(
         .filter(|(_, verdict)| verdict.verdict == VerdictKind::Paid)
         .filter_map(|(payment, verdict)| Some((payment, verdict.transaction.as_deref()?)))
         .collect();
-    let first = match &sale.transaction {
-        Some(known) => landed.iter().find(|(_, transaction)| *transaction == known),
-        None => None,
-    };
+    let known = sale.transaction.clone();
+    let first = landed
+        .iter()
+        .find(|(_, transaction)| Some(*transaction) == known.as_deref());
     let Some((payment, transaction)) = first.or(landed.first()).copied() else {
         return Err(Error::new(Code::EvidenceUnreadable, "evidence").into());
     };
-    let statement = settle::statement(payment, transaction);
-    if let Some(ask) = settle::confirmed(rows, sale, transaction, statement, late, now)? {
-        return Ok(Err(ask));
-    }
     sale.use_payment(payment.clone());
+    let statement = settle::statement(payment, transaction);
+    let confirmed = settle::confirmed(rows, sale, transaction, statement, late, now)?;
     let mut alerts = Vec::new();
-    for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
-        alerts.extend(settle::owe(rows, sale, other, twice, now)?);
+    if !matches!(confirmed, Confirmed::Ask(_)) {
+        for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
+            alerts.extend(settle::owe(rows, sale, other, twice, now)?);
+        }
     }
-    Ok(Ok(alerts))
+    Ok((confirmed, alerts))
 }
 
 /// A sale that was delivered, and has earlier payments beside the one that paid it: what landed of them is owed back.

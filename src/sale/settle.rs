@@ -4,7 +4,7 @@ use crate::admission::State;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
-use crate::order::{Event, LateRule};
+use crate::order::{self, Event, LateRule};
 use crate::outcome;
 use crate::time::Seconds;
 use crate::x402::settlement_response::SettlementResponse;
@@ -92,10 +92,13 @@ pub fn settled(
         Some(response) if response.success => {
             if let Some(transaction) = response.transaction_hash() {
                 let late = late_rule(input)?;
-                if let Some(ask) = confirmed(rows, &mut sale, &transaction, response.json, late, now)? {
-                    return Ok(ask);
-                }
+                let alerts = match confirmed(rows, &mut sale, &transaction, response.json, late, now)? {
+                    Confirmed::Ask(ask) => return Ok(ask),
+                    Confirmed::Owed(alerts) => alerts,
+                    Confirmed::Paid => Vec::new(),
+                };
                 admit::save(rows, &sale, config)?;
+                return Ok(Told::plain("noted").with_alerts(alerts));
             }
         }
         Some(response) if holds && response.transaction.is_empty() => {
@@ -114,6 +117,17 @@ pub fn settled(
     Ok(Told::plain("noted"))
 }
 
+/// What a transfer that is known makes of its sale.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Confirmed {
+    /// It is paid, and owed its answer.
+    Paid,
+    /// Its order was paid by another transfer, or is not delivered any more: this one is owed back. Whom to tell.
+    Owed(Vec<Json>),
+    /// The order was closed before, and the seller's rule has to be asked for.
+    Ask(Told),
+}
+
 /// A transfer for this sale is known: the sale is paid, and so is its order. Where the order was closed before, the seller's rule
 /// decides, and has to be given: without it, nothing is written and the answer asks for it.
 pub fn confirmed(
@@ -123,7 +137,7 @@ pub fn confirmed(
     settlement: Json,
     late: Option<LateRule>,
     now: Seconds,
-) -> Result<Option<Told>, Fault> {
+) -> Result<Confirmed, Fault> {
     let hash = hex::decode_array(transaction).map_err(|error| error.within("transaction"))?;
     if let Some(id) = sale.order.clone() {
         let mut order = Quoted::load(rows, &id)?;
@@ -136,18 +150,27 @@ pub fn confirmed(
         ) {
             Err(error) if error.code == Code::LateRuleMissing => {
                 rows.forget();
-                return Ok(Some(Told::plain("late").with("order", order.told())));
+                return Ok(Confirmed::Ask(Told::plain("late").with("order", order.told())));
             }
             moved => moved?,
         }
         order.save(rows)?;
+        let delivers = matches!(order.order.state, order::State::Paid | order::State::Fulfilled);
+        if !delivers || order.order.transaction != Some(hash) {
+            sale.record.state = State::Expired;
+            sale.record.lease_until = now;
+            sale.transaction = Some(transaction.to_owned());
+            let payment = sale.payment()?.clone();
+            let alerts = owe(rows, sale, &payment, transaction, now)?;
+            return Ok(Confirmed::Owed(alerts.into_iter().collect()));
+        }
     }
     if sale.record.state != State::Delivered {
         sale.record.state = State::Settled;
     }
     sale.settlement = Some(settlement);
     sale.transaction = Some(transaction.to_owned());
-    Ok(None)
+    Ok(Confirmed::Paid)
 }
 
 /// The statement that stands for a transfer that the chain told of.

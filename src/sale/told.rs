@@ -178,6 +178,12 @@ pub fn owed(poll: &str) -> Result<Told, Error> {
     Ok(Told::problem(problem))
 }
 
+/// The money moved and is owed back: its order is not delivered for it.
+pub fn refund_owed() -> Told {
+    let problem = Problem::new(Code::RefundOwed).with_status(409);
+    Told::problem(problem.with_money(Money::Proven).with_next(Next::Claim))
+}
+
 /// A finding for the seller.
 pub fn finding(code: Code, sale: &Sale) -> Finding {
     let mut finding = Finding::new(code, Severity::Alert, code.meaning());

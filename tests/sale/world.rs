@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, digest, hex, signing, wasm};
 
-const TOKEN: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
-const SELLER: &str = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
+pub const TOKEN: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+pub const SELLER: &str = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
 const USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-const FINAL_LAG: u64 = 20;
+pub const FINAL_LAG: u64 = 20;
 pub const WINDOW: u64 = 120;
 pub const LEASE: u64 = 15;
 const PURCHASES: usize = 3;
@@ -246,7 +246,7 @@ impl World {
     }
 
     /// What the token contract does: one transfer a nonce, within the window.
-    fn land(&mut self, purchase: usize, authorization: &Json) -> Option<String> {
+    pub fn land(&mut self, purchase: usize, authorization: &Json) -> Option<String> {
         let nonce = text(authorization, "nonce");
         let before: u64 = text(authorization, "validBefore").parse().unwrap();
         if self.landed.contains_key(&nonce) || self.now >= before {
@@ -525,7 +525,7 @@ impl World {
         format!(r#"{{"{name}":"{}"}}"#, base64::encode(text.as_bytes()))
     }
 
-    fn authorization(process: &Json) -> Option<Json> {
+    pub fn authorization(process: &Json) -> Option<Json> {
         let header = process.get("header")?;
         let payment = base64::decode_header(&text(header, "value")).unwrap();
         let payment = json::parse_bytes(&payment).unwrap();
