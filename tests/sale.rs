@@ -275,3 +275,17 @@ fn a_late_transfer_for_an_order_that_another_paid_is_owed_back() {
     let reading = world.reading(&read);
     assert_eq!(code(&world.step("evidence", &reading)), "refund_owed");
 }
+
+/// One authorization is one purchase: under another id it is neither a second one nor a stranger's key to the first.
+#[test]
+fn a_payment_under_another_id_is_a_conflict() {
+    let mut world = World::new(1, Chaos::default());
+    let input = world.payment(0);
+    assert_eq!(decision(&world.step("admit", &input)), "process");
+    let other = input.with("ids", Json::Array(vec![Json::text("k1_other")]));
+    let told = world.step("admit", &other);
+    assert_eq!(code(&told), "payment_identifier_conflict");
+    let alerts = told.require("alerts").unwrap().as_array().unwrap();
+    let fields = alerts[0].require("fields").unwrap();
+    assert_eq!(fields, &Json::Array(vec![Json::text("paymentId")]));
+}
