@@ -99,7 +99,7 @@ test("the same id with another cursor is a retry; with another place it is a con
   assert.equal(await text(await ask({ cursor: 2, place: "a" }, { id })), first);
   assert.equal((await problemOf((await ask({ place: "b", cursor: 1 }, { id })).answer)).code, "payment_identifier_conflict");
   assert.equal(counted.runs, 1);
-  assert.deepEqual(counted.alerts.map((alert) => alert.differs), [["fingerprint", "quoteHash"]]);
+  assert.deepEqual(counted.alerts.map((alert) => alert.fields), [["fingerprint", "quoteHash"]]);
 });
 
 test("\"for a duplicated read the damage is one more small charge, full price even from our cache\": a keyed read is repeated uncharged", async (t) => {
