@@ -19,6 +19,8 @@ pub const TAG: &str = "counterfoil/intent/v1";
 pub const EXPLICIT_TAG: &str = "counterfoil/explicit-intent/v1";
 /// Domain tag of the authorization nonce.
 pub const NONCE_TAG: &str = "counterfoil/nonce/v1";
+/// Domain tag of the Permit2 nonce.
+pub const PERMIT2_NONCE_TAG: &str = "counterfoil/permit2-nonce/v1";
 /// Domain tag of the payment id.
 pub const PAYMENT_ID_TAG: &str = "counterfoil/payment-id/v1";
 /// The `info` of the HKDF that makes the default secret.
@@ -93,15 +95,49 @@ pub fn authorization_nonce(
     index: u64,
     secret: Option<&[u8]>,
 ) -> Result<[u8; 32], Error> {
-    let slot = Json::object([
+    let slot = slot(intent_id, payer, network, asset, generation, index)?;
+    nonce(NONCE_TAG, &slot, secret)
+}
+
+/// The Permit2 nonce of an intent, the big-endian bytes of a 256-bit number: as [`authorization_nonce`], under the tag
+/// `counterfoil/permit2-nonce/v1`. Errors: those of [`authorization_nonce`].
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each one is a named part of the derivation"
+)]
+pub fn permit2_nonce(
+    intent_id: &str,
+    payer: &Address,
+    network: &Network,
+    asset: &Address,
+    generation: u64,
+    index: u64,
+    secret: Option<&[u8]>,
+) -> Result<[u8; 32], Error> {
+    let slot = slot(intent_id, payer, network, asset, generation, index)?;
+    nonce(PERMIT2_NONCE_TAG, &slot, secret)
+}
+
+fn slot(
+    intent_id: &str,
+    payer: &Address,
+    network: &Network,
+    asset: &Address,
+    generation: u64,
+    index: u64,
+) -> Result<Json, Error> {
+    Ok(Json::object([
         ("intentId", known_id(intent_id)?),
         ("payer", payer.to_json()),
         ("network", network.to_json()),
         ("asset", asset.to_json()),
         ("generation", Json::number(generation)),
         ("index", Json::number(index)),
-    ]);
-    match derived(NONCE_TAG, &slot, secret)? {
+    ]))
+}
+
+fn nonce(tag: &str, slot: &Json, secret: Option<&[u8]>) -> Result<[u8; 32], Error> {
+    match derived(tag, slot, secret)? {
         nonce if nonce == [0; 32] => Err(Error::new(Code::NonceInvalid, "nonce")),
         nonce => Ok(nonce),
     }

@@ -32,6 +32,8 @@ pub mod secp256k1;
 
 pub mod eip3009;
 
+pub mod permit2;
+
 pub mod x402;
 
 pub mod fingerprint;

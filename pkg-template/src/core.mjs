@@ -16,6 +16,22 @@ export function recoverPayer(authorization, domain, signature) {
   return call("recoverPayer", { authorization, domain, signature });
 }
 
+export function permit2Digest(permit, network) {
+  return call("permit2Digest", { permit, network });
+}
+
+export function permit2TypedData(permit, network) {
+  return call("permit2TypedData", { permit, network });
+}
+
+export function signPermit2(permit, network, privateKey) {
+  return call("signPermit2", { permit, network }, undefined, privateKey);
+}
+
+export function recoverPermit2Payer(permit, network, signature) {
+  return call("recoverPermit2Payer", { permit, network, signature });
+}
+
 export function hashTypedData(typedData) {
   return call("hashTypedData", { typedData });
 }
@@ -70,6 +86,11 @@ export function intentId(intent) {
 export function authorizationNonce(slot) {
   const { secret, ...params } = object(slot, "slot");
   return call("authorizationNonce", params, undefined, secret);
+}
+
+export function permit2Nonce(slot) {
+  const { secret, ...params } = object(slot, "slot");
+  return call("permit2Nonce", params, undefined, secret);
 }
 
 export function paymentId(id) {

@@ -1,12 +1,12 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
   Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
-  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
 } from "./values.js";
 
 export type {
   Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
-  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Problem, Seconds, SettlementResponse, UnreadableEvidence,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Problem, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
 export function authorizationDigest(a: Authorization, d: Eip712Domain): { domainSeparator: Hex; structHash: Hex; digest: Hex };
@@ -14,6 +14,14 @@ export function authorizationDigest(a: Authorization, d: Eip712Domain): { domain
 export function signAuthorization(a: Authorization, d: Eip712Domain, privateKey: Uint8Array): Hex;
 /** Address that signed. v 0/1 is normalised; high-s, zero, wrong length and EIP-2098 are `signature_invalid`. */
 export function recoverPayer(a: Authorization, d: Eip712Domain, signature: Hex): Address;
+/** The EIP-712 hashes of a Permit2 authorization. Another spender than x402's is `spender_unknown`. */
+export function permit2Digest(permit: Permit2Authorization, network: Network): { domainSeparator: Hex; structHash: Hex; digest: Hex };
+/** The whole document, for a signer outside. The payer is no part of it. */
+export function permit2TypedData(permit: Permit2Authorization, network: Network): unknown;
+/** As `signAuthorization`, of a Permit2 authorization. */
+export function signPermit2(permit: Permit2Authorization, network: Network, privateKey: Uint8Array): Hex;
+/** Address that signed. It pays only when it is `permit.from`: the payer is no part of what is signed. */
+export function recoverPermit2Payer(permit: Permit2Authorization, network: Network, signature: Hex): Address;
 /** Digest of any EIP-712 document. */
 export function hashTypedData(typedData: unknown): Hex;
 
@@ -68,6 +76,13 @@ export function authorizationNonce(n: {
   index?: number;
   secret?: Uint8Array;
 }): Hex;
+/** The Permit2 nonce of an intent, as decimal text: the same as `authorizationNonce` for the other method, from a tag of its own. */
+export function permit2Nonce(n: {
+  intentId: string; payer: Address; network: Network; asset: Address; generation: number;
+  /** Position in a split attempt, 0 when absent. */
+  index?: number;
+  secret?: Uint8Array;
+}): string;
 /** Client idempotency key, [A-Za-z0-9_-]{16,128}; bound to the intent and its quote. */
 export function paymentId(p: { intentId: string; quoteHash: Hex; generation: number; secret?: Uint8Array }): string;
 

@@ -39,6 +39,15 @@ export interface Authorization {
   from: Address; to: Address; value: Amount; validAfter: string; validBefore: string; nonce: Hex;
 }
 
+/**
+ * Permit2 PermitWitnessTransferFrom as x402 signs it. Both bounds are inclusive: witness.validAfter <= block time <= deadline. `nonce` is a decimal
+ * text, and `spender` x402's own contract for scheme `exact`.
+ */
+export interface Permit2Authorization {
+  from: Address; permitted: { token: Address; amount: Amount }; spender: Address; nonce: string; deadline: string;
+  witness: { to: Address; validAfter: string };
+}
+
 export interface PaymentRequired {
   x402Version: 1 | 2; resource?: { url: string }; accepts: PaymentRequirements[]; extensions?: Record<string, unknown>; error?: string;
 }

@@ -2,10 +2,12 @@
 
 use super::Input;
 use crate::address::Address;
-use crate::eip3009::Authorization;
+use crate::eip3009::{Authorization, AuthorizationDigest};
 use crate::eip712::{self, Domain};
 use crate::error::{Code, Error};
 use crate::json::Json;
+use crate::network::Network;
+use crate::permit2::Permit;
 use crate::secp256k1::{self, Encoding};
 use crate::{hex, signing};
 
@@ -15,6 +17,10 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "authorizationDigest" => authorization_digest(input),
         "signAuthorization" => sign_authorization(input),
         "recoverPayer" => recover_payer(input),
+        "permit2Digest" => permit2_digest(input),
+        "permit2TypedData" => permit(input).map(|(permit, chain_id)| permit.typed_data(chain_id)),
+        "signPermit2" => sign_permit2(input),
+        "recoverPermit2Payer" => recover_permit2_payer(input),
         "hashTypedData" => hash_typed_data(input),
         "addressOfKey" => input
             .secret("privateKey")
@@ -48,12 +54,43 @@ fn authorization(input: &Input) -> Result<(Authorization, Domain), Error> {
 
 fn authorization_digest(input: &Input) -> Result<Json, Error> {
     let (authorization, domain) = authorization(input)?;
-    let digest = authorization.digest(&domain)?;
-    Ok(Json::object([
+    authorization.digest(&domain).map(|digest| hashes(&digest))
+}
+
+fn hashes(digest: &AuthorizationDigest) -> Json {
+    Json::object([
         ("domainSeparator", encoded(digest.domain_separator)),
         ("structHash", encoded(digest.struct_hash)),
         ("digest", encoded(digest.digest)),
-    ]))
+    ])
+}
+
+/// The permit and the chain that it is signed for.
+fn permit(input: &Input) -> Result<(Permit, u64), Error> {
+    let permit = input.json.read("permit", Permit::from_json)?;
+    let network = input.json.read("network", Network::from_json)?;
+    let chain_id = network
+        .chain_id()
+        .ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
+    Ok((permit, chain_id))
+}
+
+fn permit2_digest(input: &Input) -> Result<Json, Error> {
+    permit(input).map(|(permit, chain_id)| hashes(&permit.digest(chain_id)))
+}
+
+fn sign_permit2(input: &Input) -> Result<Json, Error> {
+    let (permit, chain_id) = permit(input)?;
+    signing::sign_digest(&permit.digest(chain_id).digest, input.secret("privateKey")?).map(encoded)
+}
+
+fn recover_permit2_payer(input: &Input) -> Result<Json, Error> {
+    let (permit, chain_id) = permit(input)?;
+    let recover = |signature: &Json| permit.recover(chain_id, signature.as_str()?);
+    input
+        .json
+        .read("signature", recover)
+        .map(|address| address.to_json())
 }
 
 fn sign_authorization(input: &Input) -> Result<Json, Error> {

@@ -2,6 +2,7 @@
 
 use super::Input;
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::call_key::{self, Rule};
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
@@ -34,6 +35,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "intentId" => intent_id,
         "explicitIntentId" => explicit_intent_id,
         "authorizationNonce" => authorization_nonce,
+        "permit2Nonce" => permit2_nonce,
         "paymentId" => payment_id,
         "defaultSecret" => default_secret,
         "classify" => classify,
@@ -193,6 +195,20 @@ fn authorization_nonce(input: &Input) -> Result<Json, Error> {
         secret(input),
     )?;
     Ok(Json::text(hex::encode(nonce)))
+}
+
+/// As `authorizationNonce`; answer the decimal text that a permit carries.
+fn permit2_nonce(input: &Input) -> Result<Json, Error> {
+    let nonce = intent::permit2_nonce(
+        input.json.read("intentId", Json::as_str)?,
+        &input.json.read("payer", Address::from_json)?,
+        &input.json.read("network", Network::from_json)?,
+        &input.json.read("asset", Address::from_json)?,
+        input.json.read("generation", Json::as_u64)?,
+        input.json.read_opt("index", Json::as_u64)?.unwrap_or(0),
+        secret(input),
+    )?;
+    Ok(Amount::from_be_bytes(nonce).to_json())
 }
 
 fn payment_id(input: &Input) -> Result<Json, Error> {
