@@ -46,10 +46,10 @@ export async function sqlite(t) {
 
 /**
  * `routes`: what the shop sells, `{ "GET /report": (req, res) => … }`. `settle(run)` stands around the facilitator's settle call. `options` go to
- * the gateway.
+ * the gateway; `key` is the facilitator's.
  */
-export async function startShop(t, { chain, store, routes, settle, verify, options = {}, before = [], requiresId = false, port = 0 }) {
-  const facilitator = startFacilitator(chain);
+export async function startShop(t, { chain, key, store, routes, settle, verify, options = {}, before = [], requiresId = false, port = 0 }) {
+  const facilitator = startFacilitator(chain, { key });
   const counted = { verified: 0, settled: 0, runs: 0, alerts: [], effects: [] };
   const client = {
     verify: (p, r) => (counted.verified++, verify ? verify(() => facilitator.verify(p, r), p, r) : facilitator.verify(p, r)),

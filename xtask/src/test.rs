@@ -36,7 +36,7 @@ const PARTS: [Part; 9] = [
     ("rust", rust),
     ("package", |_| package::pack().map(|_| ONE)),
     ("js", js),
-    ("gateway", |_| gateway()),
+    ("gateway", gateway),
     ("page", |_| page()),
     ("demo", demo),
     ("bench", |_| bench()),
@@ -131,10 +131,12 @@ fn js(all: bool) -> Result<Count> {
 }
 
 /// `tests/gateway` on the same tarball: the stores on a PostgreSQL and on SQLite files of their own.
-fn gateway() -> Result<Count> {
+fn gateway(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
-    node_tests("tests/gateway", |_| {})
+    node_tests("tests/gateway", |node| {
+        node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
+    })
 }
 
 fn page() -> Result<Count> {
