@@ -78,7 +78,7 @@ export interface GatewayCall { tool: string; args: unknown; scope?: string; rule
 export interface GatewayEffect {
   /** `hold_stock`, `release_stock`, `fulfil`, `refund_owed`. */
   effect: string;
-  /** The same effect told twice, after a crash, has the same number. */
+  /** An order's effects come one after the other. One told again, after a crash or past the lease, has the same number. */
   number: number; order: Order; about: unknown; transaction?: Hex;
 }
 export interface GatewayOptions {
@@ -142,8 +142,11 @@ export interface Gateway {
   moveOrder(id: string, event: OrderEvent): Promise<QuotedOrder>;
   /** Second transfers for one purchase. */
   refundsOwed(): AsyncIterable<Record<string, unknown>>;
-  /** Reads sales that were left behind, ends quotes that are over, drops what is past its time. Call it now and then. */
-  sweep(options?: { limit?: number }): Promise<{ sales: number; orders: number; dropped: number }>;
+  /**
+   * Reads sales that were left behind, ends quotes that are over, drops what is past its time. Call it now and then. `failed` counts rows that
+   * could not be read or whose effect was rejected: they come again.
+   */
+  sweep(options?: { limit?: number }): Promise<{ sales: number; orders: number; dropped: number; failed: number }>;
 }
 /** Errors, at once: `missing_field`, `invalid_type`, `secret_invalid`, `lease_invalid`, `number_out_of_range`, those of the caps. */
 export function createGateway(options: GatewayOptions): Gateway;

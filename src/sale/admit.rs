@@ -291,7 +291,14 @@ fn open(
             quote_hash: sale.record.request.quote_hash,
         };
         match order.advance(&pay, now) {
-            Err(error) => return Ok(Told::problem(Problem::new(error.code).with_money(Money::None))),
+            Err(error) => {
+                let problem = Problem::new(error.code);
+                // An earlier payment of a sale that failed may still land.
+                return Ok(Told::problem(match sale.turn {
+                    1 => problem.with_money(Money::None),
+                    _ => problem,
+                }));
+            }
             Ok(()) => order.sale = Some(sale.id().to_owned()),
         }
         order.save(rows)?;

@@ -1,7 +1,7 @@
 //! Orders: what a quote froze, where it stands, which sale pays it, and the effects that wait to be carried out.
 //!
 //! An effect is written with the move that caused it and stays until the host says that it is done, so that a crash in
-//! between loses none. A host may see one twice, under the same number.
+//! between loses none. A host that died with one in hand, or takes longer than its lease, sees it again, under the same number.
 
 use crate::address::Address;
 use crate::amount::Amount;
@@ -16,6 +16,7 @@ use crate::time::Seconds;
 
 use super::presented::Presented;
 use super::rows::{Fault, Rows};
+use super::Config;
 
 /// Domain tag of an order's id.
 pub const ID_TAG: &str = "counterfoil/order-id/v1";
@@ -74,6 +75,8 @@ struct Pending {
     number: u64,
     effect: String,
     transaction: Option<String>,
+    /// Until then somebody is at it.
+    until: Option<Seconds>,
 }
 
 /// An order's row.
@@ -148,6 +151,7 @@ impl Quoted {
             number: self.next_number,
             effect: effect.as_str().to_owned(),
             transaction,
+            until: None,
         });
         self.next_number += 1;
     }
@@ -170,6 +174,7 @@ impl Quoted {
                 ("effect", Json::text(pending.effect.as_str())),
             ])
             .with_some("transaction", pending.transaction.as_deref().map(Json::text))
+            .with_some("until", pending.until.map(Json::number))
         };
         Json::Array(self.pending.iter().map(one).collect())
     }
@@ -180,6 +185,7 @@ impl Quoted {
                 number: json.read("number", Json::as_u64)?,
                 effect: json.read("effect", Json::as_string)?,
                 transaction: json.read_opt("transaction", Json::as_string)?,
+                until: json.read_opt("until", Json::as_u64)?,
             })
         };
         Ok(Quoted {
@@ -306,14 +312,34 @@ pub fn event(rows: &mut Rows, input: &Json, now: Seconds) -> Result<Json, Fault>
     Ok(quoted.told())
 }
 
-/// Takes an effect off the list: `{order, number}`.
-pub fn done(rows: &mut Rows, input: &Json) -> Result<Json, Fault> {
+/// One effect of an order is about to be carried out, was, or could not be: `{order, number, move: "begin" | "done" |
+/// "failed"}`. `mine` says whether the caller may begin: not while another one is at it, who is believed to be until the lease
+/// is over, and not before the effects that come first are done. Errors: those of the row, `order_event_invalid` at `move`.
+pub fn effect(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Result<Json, Fault> {
     let id = input.read("order", Json::as_string)?;
     let number = input.read("number", Json::as_u64)?;
     let mut quoted = Quoted::load(rows, &id)?;
-    quoted.pending.retain(|pending| pending.number != number);
+    let mut mine = false;
+    match input.read("move", Json::as_str)? {
+        "begin" => {
+            if let Some(first) = quoted.pending.first_mut() {
+                mine = first.number == number && first.until.is_none_or(|until| now >= until);
+                if mine {
+                    first.until = Some(now.saturating_add(config.lease));
+                }
+            }
+        }
+        "done" => quoted.pending.retain(|pending| pending.number != number),
+        "failed" => {
+            let failed = quoted.pending.iter_mut().find(|pending| pending.number == number);
+            if let Some(failed) = failed {
+                failed.until = None;
+            }
+        }
+        _ => return Err(Error::new(Code::OrderEventInvalid, "move").into()),
+    }
     quoted.save(rows)?;
-    Ok(quoted.told())
+    Ok(quoted.told().with("mine", Json::Bool(mine)))
 }
 
 /// The clock moved an order: an open quote that is over ends.

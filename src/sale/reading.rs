@@ -152,7 +152,7 @@ fn paid(
     let mut alerts = Vec::new();
     if !matches!(confirmed, Confirmed::Ask(_)) {
         for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
-            alerts.extend(settle::owe(rows, sale, other, twice, now)?);
+            alerts.extend(settle::second(rows, sale, other, twice, now)?);
         }
     }
     Ok((confirmed, alerts))
@@ -171,7 +171,7 @@ fn watch(
         let landed = verdict.verdict == VerdictKind::Paid;
         if let Some(transaction) = verdict.transaction.as_deref().filter(|_| landed) {
             if sale.transaction.as_deref() != Some(transaction) {
-                alerts.extend(settle::owe(rows, sale, payment, transaction, now)?);
+                alerts.extend(settle::second(rows, sale, payment, transaction, now)?);
             }
         }
     }

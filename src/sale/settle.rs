@@ -154,7 +154,10 @@ pub fn confirmed(
             }
             moved => moved?,
         }
-        order.save(rows)?;
+        // The order heard of a transfer that is owed back when that became known, and not again whenever somebody asks.
+        if rows.get(&refund_key(sale, transaction))?.is_none() {
+            order.save(rows)?;
+        }
         let delivers = matches!(order.order.state, order::State::Paid | order::State::Fulfilled);
         if !delivers || order.order.transaction != Some(hash) {
             sale.record.state = State::Expired;
@@ -209,15 +212,40 @@ pub fn failed(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -
     admit::save(rows, sale, config)
 }
 
-/// A second transfer for one purchase: money that is owed back, until someone shows that it went back. The finding, the first time.
-pub fn owe(
+/// A second transfer for one purchase: it is owed back, and its order hears of it. The finding, the first time.
+pub fn second(
     rows: &mut Rows,
     sale: &Sale,
     payment: &Payment,
     transaction: &str,
     now: Seconds,
 ) -> Result<Option<Json>, Fault> {
-    let key = format!("refund/{}/{}", sale.id(), transaction.to_ascii_lowercase());
+    let finding = owe(rows, sale, payment, transaction, now)?;
+    if let (Some(id), Some(_)) = (&sale.order, &finding) {
+        let event = Event::PaymentConfirmed {
+            transaction: hex::decode_array(transaction).map_err(|error| error.within("transaction"))?,
+            late: Some(LateRule::Refund),
+        };
+        let mut order = Quoted::load(rows, id)?;
+        order.advance(&event, now)?;
+        order.save(rows)?;
+    }
+    Ok(finding)
+}
+
+fn refund_key(sale: &Sale, transaction: &str) -> String {
+    format!("refund/{}/{}", sale.id(), transaction.to_ascii_lowercase())
+}
+
+/// Money that is owed back, until someone shows that it went back. The finding, the first time.
+fn owe(
+    rows: &mut Rows,
+    sale: &Sale,
+    payment: &Payment,
+    transaction: &str,
+    now: Seconds,
+) -> Result<Option<Json>, Fault> {
+    let key = refund_key(sale, transaction);
     if rows.get(&key)?.is_some() {
         return Ok(None);
     }

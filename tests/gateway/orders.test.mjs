@@ -26,9 +26,11 @@ test("two open quotes for one intent: who asks again after a lost answer gets th
 });
 
 test("two askers at once get one order", async (t) => {
-  const { quote } = await orderShop(t, chain);
-  const both = await Promise.all([quote(), quote(), quote()]);
-  assert.equal(new Set(both.map(({ order }) => order.id)).size, 1);
+  const { quote, stock, effects } = await orderShop(t, chain);
+  const all = await Promise.all([quote(), quote(), quote()]);
+  assert.equal(new Set(all.map(({ order }) => order.id)).size, 1);
+  assert.deepEqual(effects(), ["hold_stock"]);
+  assert.equal(stock.left, 4);
 });
 
 test("two honest purchases stay two: each order is paid by itself", async (t) => {

@@ -10,16 +10,18 @@ export function expressOf(handle) {
     const given = { ...res.getHeaders() };
     try {
       const body = await bodyOf(req);
-      const answer = await handle({ method: req.method, url, headers: req.headers, body, raw: req }, (payment) => {
+      const answer = await handle({ method: req.method, url, headers: req.headers, body, raw: req }, (payment, abandoned) => {
         if (payment) {
           for (const name of PAYMENT_HEADERS) delete req.headers[name];
           req.headers[payment.name] = payment.value;
         }
         const held = hold(res);
+        // The buyer left. A handler that gives up for that never ends its answer; one that goes on still may.
+        res.once("close", () => abandoned?.());
         next();
         return held;
       });
-      send(res, answer, given);
+      send(req, res, answer, given);
     } catch (error) {
       next(error);
     }
@@ -87,11 +89,11 @@ function hold(res) {
   });
 }
 
-function send(res, { status, headers, body }, given) {
+function send(req, res, { status, headers, body }, given) {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (const [name, value] of Object.entries(given)) res.setHeader(name, value);
   for (const [name, value] of groupHeaders(headers)) res.setHeader(name, value);
   res.statusCode = status;
-  if (status !== 204 && status !== 304) res.setHeader("content-length", body.length);
+  if (status !== 204 && status !== 304 && req.method !== "HEAD") res.setHeader("content-length", body.length);
   res.end(body);
 }

@@ -15,12 +15,14 @@ export function facilitatorOf(host, client) {
       const running = mine(payload);
       if (!running) return client.settle(payload, requirements, ...rest);
       const { sale, turn } = running;
-      const leave = await host.step("settling", { sale, turn });
+      // The middleware makes a 402 of whatever is thrown here; the sale's own answer says what it was.
+      const step = (name, more) => host.step(name, { sale, turn, ...more }).catch((error) => { running.fault = error; throw error; });
+      const leave = await step("settling");
       if (leave.decision === "settled") return leave.settlement;
       if (leave.decision !== "settle") return { success: false, errorReason: leave.reason, transaction: "", network: requirements.network };
       // When this throws, the row stays as it is: broadcast, with an unknown end.
       const result = await client.settle(payload, requirements, ...rest);
-      await host.step("settled", { sale, turn, settlement: result });
+      await step("settled", { settlement: result });
       return result;
     },
   };

@@ -3,14 +3,31 @@
 import { readAll } from "./chain.mjs";
 
 export function ordersOf(host) {
-  /** Tells the host what has to be done, and strikes it off when it is done; what failed is told again by `sweep`. */
+  /** Tells the host what has to be done, one after the other, and strikes it off when it is done; what failed is told again by `sweep`. */
   async function carryOut(told) {
-    for (const { number, effect, transaction } of told.effects) {
-      await host.onEffect?.({ effect, number, order: told.order, about: told.about, ...(transaction && { transaction }) });
-      await host.step("effect", { order: told.order.id, number });
+    for (let now = told; now.effects.length > 0; ) {
+      const [{ number, effect, transaction }] = now.effects;
+      const moved = (move) => host.step("effect", { order: told.order.id, number, move });
+      now = await moved("begin");
+      if (!now.mine && now.effects[0]?.number === number) break;
+      if (!now.mine) continue;
+      try {
+        await host.onEffect?.({ effect, number, order: now.order, about: now.about, ...(transaction && { transaction }) });
+      } catch (error) {
+        await moved("failed");
+        throw error;
+      }
+      now = await moved("done");
     }
     const { effects, ...known } = told;
     return known;
+  }
+
+  async function recheck(sale) {
+    const told = await host.step("due", { sale });
+    if (told.decision !== "read") return;
+    const { turn, tag } = told;
+    await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
   }
 
   const orders = {
@@ -56,19 +73,21 @@ export function ordersOf(host) {
     async sweep({ limit = 100 } = {}) {
       const dueBefore = host.clock() + 1;
       const due = (prefix) => host.store.scan(prefix, { limit, expiredBefore: dueBefore });
-      const count = { sales: 0, orders: 0, dropped: 0 };
-      for (const { key } of await due("sale/")) {
-        const sale = key.slice("sale/".length);
-        const told = await host.step("due", { sale });
-        if (told.decision === "read") {
-          const { turn, tag } = told;
-          await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
+      const count = { sales: 0, orders: 0, dropped: 0, failed: 0 };
+      // What one row or one effect does wrong must not keep the others waiting.
+      const each = async (kind, work) => {
+        try {
+          await work();
+          count[kind] += 1;
+        } catch {
+          count.failed += 1;
         }
-        count.sales += 1;
+      };
+      for (const { key } of await due("sale/")) {
+        await each("sales", () => recheck(key.slice("sale/".length)));
       }
       for (const { key } of await due("order/")) {
-        await carryOut(await host.step("orderDue", { order: key.slice("order/".length) }));
-        count.orders += 1;
+        await each("orders", async () => carryOut(await host.step("orderDue", { order: key.slice("order/".length) })));
       }
       for (const prefix of ["call/", "calls/", "wallet/"]) {
         for (const { key } of await due(prefix)) {

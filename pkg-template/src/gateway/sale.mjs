@@ -54,7 +54,9 @@ export function saleOf(host) {
     host.running.set(slot, mine);
     let answer;
     try {
-      answer = await run(header);
+      // Without a sign of life from here on, the next caller reads the chain once the lease is over.
+      answer = await run(header, () => clearInterval(beat));
+      if (mine.fault) throw mine.fault;
     } catch (error) {
       // Whether anything was broadcast stands in the row: only then may the payment be forgotten.
       const decision = await host.step("answer", { sale, turn, poll: input.poll });
