@@ -99,7 +99,8 @@ test("the same id with another cursor is a retry; with another place it is a con
   assert.equal(await text(await ask({ cursor: 2, place: "a" }, { id })), first);
   assert.equal((await problemOf((await ask({ place: "b", cursor: 1 }, { id })).answer)).code, "payment_identifier_conflict");
   assert.equal(counted.runs, 1);
-  assert.deepEqual(counted.alerts.map((alert) => alert.fields), [["fingerprint", "quoteHash"]]);
+  // A conflict; and whoever reads the alert sees which argument made it one.
+  assert.deepEqual(counted.alerts.map(({ code, fields }) => [code, fields]), [["payment_identifier_conflict", ["fingerprint", "quoteHash"]], ["canonicalization_missed_field", ["/place"]]]);
 });
 
 test("\"for a duplicated read the damage is one more small charge, full price even from our cache\": a keyed read is repeated uncharged", async (t) => {

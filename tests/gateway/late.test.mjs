@@ -109,7 +109,7 @@ test("a late confirmation without stock: the money is owed back, and nothing is 
   assert.deepEqual(effects(), ["hold_stock", "release_stock", "refund_owed"]);
   assert.equal(told.at(-1).transaction, transaction);
   assert.deepEqual((await all(gateway.refundsOwed())).map((one) => [one.transaction, one.payer, one.order]), [[transaction, buyer.address, quoted.order.id]]);
-  assert.deepEqual(counted.alerts.map((alert) => alert.code), ["refund_owed", "late_confirmation"]);
+  assert.deepEqual(counted.alerts.map((alert) => alert.code), ["refund_owed"]);
   const problem = await problemOf(await send(at(quoted), payment, { method: "POST" }));
   assert.equal(problem.code, "refund_owed");
   assert.equal(counted.runs, 0);
