@@ -15,6 +15,7 @@
 
 mod header;
 mod logs;
+mod permit2;
 mod proof;
 mod receipt_proof;
 mod rlp;
@@ -27,6 +28,7 @@ use crate::error::{Error, Money, Next};
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
+use crate::permit2::Permit;
 use crate::time::Seconds;
 use logs::Event;
 use proof::Proofs;
@@ -222,6 +224,18 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
 }
 
+/// The same for the permits signed under one nonce of Permit2. The evidence has `nonceBitmap`, the payer's word of the bitmap at the
+/// block, in place of `authorizationState`; `logs` are every Transfer of the token from the payer and every
+/// `UnorderedNonceInvalidation` of the payer; of a used nonce `usedWithin: {after, by}`, each `{number, nonceBitmap}`, are two
+/// reads between which it was used, and `transaction: {hash, input}` is the one among several that carries the nonce.
+/// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
+/// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`. There are no proofs under a header: with trusted
+/// blocks only `not_yet` and `used_or_cancelled` stand.
+pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
+    permit2::decide(permits, context, evidence)
+        .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
+}
+
 fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]) -> Result<Verdict, Reason> {
     let (first, siblings) = authorizations.split_first().ok_or("authorization_missing")?;
     if siblings
@@ -364,7 +378,7 @@ fn unused(
     if source.block.timestamp < last {
         return not_yet("window_open");
     }
-    let Some(limits) = finality(source, context, proofs.state) else {
+    let Some(limits) = finality(source.block.tag, context, proofs.state) else {
         return not_yet("not_final");
     };
     match (found, source.range) {
@@ -376,8 +390,8 @@ fn unused(
 
 /// What limits a final block's word, or `None` when the block is not final. A trusted header is final by whatever tag its block
 /// was asked.
-fn finality(source: &Source, context: &Context, proof: Option<[u8; 32]>) -> Option<&'static [Reason]> {
-    match source.block.tag {
+fn finality(tag: Tag, context: &Context, proof: Option<[u8; 32]>) -> Option<&'static [Reason]> {
+    match tag {
         _ if context.trusts(proof) => Some(&[]),
         Tag::Finalized => Some(&[]),
         Tag::Safe if context.trust_safe => Some(&["safe_only"]),
@@ -407,7 +421,7 @@ fn used(
     if !receipt.logs.contains(log) {
         return Err("receipt_log_missing");
     }
-    let limits = finality(source, context, proofs.receipt);
+    let limits = finality(source.block.tag, context, proofs.receipt);
     if event == Event::Cancelled {
         return Ok(match limits {
             Some(limits) => Verdict::new(VerdictKind::Cancelled, limits),

@@ -8,6 +8,11 @@ const AUTHORIZATION_STATE = "0xe94a0102"; // authorizationState(address,bytes32)
 const AUTHORIZATION_USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const AUTHORIZATION_CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
 
+const PERMIT2 = "0x000000000022d473030f116ddee9f6b43ac78ba3";
+const NONCE_BITMAP = "0x4fe02b44"; // nonceBitmap(address,uint256)
+const NONCES_INVALIDATED = "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d";
+const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+
 const LARGEST_ANSWER = 8 << 20; // bytes
 // How many blocks one eth_getLogs may span differs between endpoints: each width is tried where the one before is refused.
 const WIDTHS = [Infinity, 10_000, 1_000, 10];
@@ -17,16 +22,18 @@ const UNUSED_WIDTH = 10;
 
 /**
  * The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. `proofs` adds what a source
- * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned.
+ * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned. With `method` "permit2" the nonce is one of Permit2, which has no proofs.
  */
-export async function readEvidence(rpcs, { asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false }) {
+export async function readEvidence(rpcs, { method = "eip3009", asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
-  const slots = proofs && call("proofSlots", { payer, nonce, layouts: proofs.layouts });
-  const what = { asset, payer: word(payer), nonce: word(nonce), tag, lowest, slots };
-  const found = heads.map((start, i) => start && reachable(() => evidence(sources[i], start, what)));
+  const permit2 = method === "permit2";
+  const slots = proofs && !permit2 && call("proofSlots", { payer, nonce, layouts: proofs.layouts });
+  const what = { asset, payer: word(payer), nonce: permit2 ? BigInt(nonce) : word(nonce), tag, lowest, slots };
+  const read = permit2 ? permitEvidence : evidence;
+  const found = heads.map((start, i) => start && reachable(() => read(sources[i], start, what)));
   return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
 }
 
@@ -45,7 +52,7 @@ async function head(ask, tag) {
 }
 
 async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest, slots }) {
-  const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
+  const block = await blockAt(ask, lowest, top);
   const read = { to: asset, data: `${AUTHORIZATION_STATE}${payer.slice(2)}${nonce.slice(2)}` };
   const authorizationState = await stateAt(ask, read, block);
   const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, nonce] };
@@ -64,6 +71,62 @@ async function evidence(ask, { chainId, block: top }, { asset, payer, nonce, tag
     receipt,
     ...(slots && (await readProofs(ask, { block, asset, slots, receipt }))),
   };
+}
+
+function blockAt(ask, height, top) {
+  return number(top.number) === height ? top : ask("eth_getBlockByNumber", quantity(height), false);
+}
+
+/**
+ * The same about a nonce of Permit2, which emits nothing when it is used. Where the bit is set, the block in which it was set is searched for
+ * by the state alone, as far back as the source keeps it; of that block every Transfer from the payer is read.
+ */
+async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest }) {
+  const block = await blockAt(ask, lowest, top);
+  const read = { to: PERMIT2, data: `${NONCE_BITMAP}${payer.slice(2)}${hex64(nonce >> 8n)}` };
+  const nonceBitmap = await stateAt(ask, read, block);
+  // Before Permit2 was deployed there is no answer, and nothing is set.
+  const isSet = (bitmap) => ((BigInt(bitmap === "0x" ? 0 : bitmap) >> (nonce & 255n)) & 1n) === 1n;
+  const { number: height, hash, timestamp } = block;
+  const told = { chainId, block: { number: height, hash, timestamp, tag }, nonceBitmap };
+  const filter = { address: [asset, PERMIT2], topics: [[TRANSFER, NONCES_INVALIDATED], payer] };
+  if (!isSet(nonceBitmap)) return { ...told, ...(await searchBack(ask, filter, lowest, Math.max(0, lowest - UNUSED_WIDTH + 1))), receipt: null };
+  const usedWithin = await reachable(() => searchUse((at) => ask("eth_call", read, quantity(at)), isSet, { number: lowest, nonceBitmap }));
+  if (usedWithin === undefined) return { ...told, logs: null, receipt: null };
+  const logsRange = { from: usedWithin.by.number, to: usedWithin.by.number };
+  const logs = await ask("eth_getLogs", { ...filter, fromBlock: logsRange.from, toBlock: logsRange.to });
+  const transfers = logs.filter(({ topics }) => topics[0] === TRANSFER);
+  // Of several transfers the one counts whose transaction was called with this nonce.
+  const calls = transfers.length < 2 ? [] : await Promise.all(transfers.map(({ transactionHash }) => ask("eth_getTransactionByHash", transactionHash)));
+  const carrier = calls.find(({ input }) => input.includes(hex64(nonce)));
+  const burns = ({ data }) => data.slice(2, 66) === hex64(nonce >> 8n) && isSet(`0x${data.slice(66)}`);
+  const transaction = carrier?.hash ?? (transfers[0] ?? logs.find(burns))?.transactionHash;
+  const receipt = transaction === undefined ? null : await ask("eth_getTransactionReceipt", transaction);
+  return { ...told, usedWithin, logs, logsRange, receipt, ...(carrier && { transaction: { hash: carrier.hash, input: carrier.input } }) };
+}
+
+/** The last block at which the bit is unset and the one after it: back from the top in growing steps, then by halves. */
+async function searchUse(bitmapAt, isSet, top) {
+  let [by, after] = [top, undefined];
+  for (let step = 1; after === undefined; step *= 2) {
+    const at = Math.max(0, top.number - step);
+    const nonceBitmap = await bitmapAt(at);
+    if (!isSet(nonceBitmap)) after = { number: at, nonceBitmap };
+    else if (at === 0) return undefined;
+    else by = { number: at, nonceBitmap };
+  }
+  while (by.number - after.number > 1) {
+    const at = Math.floor((by.number + after.number) / 2);
+    const nonceBitmap = await bitmapAt(at);
+    if (isSet(nonceBitmap)) by = { number: at, nonceBitmap };
+    else after = { number: at, nonceBitmap };
+  }
+  const told = ({ number: at, nonceBitmap }) => ({ number: quantity(at), nonceBitmap });
+  return { after: told(after), by: told(by) };
+}
+
+function hex64(value) {
+  return value.toString(16).padStart(64, "0");
 }
 
 /** By hash (EIP-1898), so that a reorganisation can't slip in between; by number where that is refused, and looked at again. */

@@ -111,7 +111,7 @@ export function classify(answer: {
  * adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
  */
 export function resolve(
-  a: Authorization | Authorization[],
+  a: Authorization | Authorization[] | Permit2Authorization | Permit2Authorization[],
   ctx: { network: Network; asset: Address; trustSafe?: boolean; trustedBlocks?: Hex[]; layouts?: TokenLayout[] },
   evidence: ChainEvidence | UnreadableEvidence | (ChainEvidence | UnreadableEvidence)[],
 ): {

@@ -15,7 +15,14 @@ export function memoryJournal(): JournalStore;
  * be read: it answers `{error: "unreachable"}`, which `resolve` counts as unreadable.
  */
 export function readEvidence(rpcs: Rpc | Rpc[], what: {
-  network: Network; asset: Address; payer: Address; nonce: Hex;
+  network: Network; asset: Address; payer: Address;
+  /** Hex; of Permit2 also as decimal text. */
+  nonce: string;
+  /**
+   * "eip3009" when absent. A used nonce of Permit2 is found by its state at earlier blocks: a source that keeps no state so far back gives no logs,
+   * and `resolve` then says `used_or_cancelled`.
+   */
+  method?: "eip3009" | "permit2";
   /** "finalized" when absent. */
   tag?: "latest" | "safe" | "finalized";
   /** Milliseconds for one call, 10,000 when absent. */

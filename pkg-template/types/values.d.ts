@@ -71,7 +71,13 @@ export interface SettlementResponse {
  */
 export interface ChainEvidence {
   chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized"; stateRoot?: Hex };
-  authorizationState: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null;
+  authorizationState?: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null;
+  /** In place of `authorizationState`, for a nonce of Permit2: the payer's word of the bitmap. `logs` are every Transfer of the token from the payer and every UnorderedNonceInvalidation. */
+  nonceBitmap?: Hex | null;
+  /** Two reads of that word between which the nonce was used. */
+  usedWithin?: { after: { number: Hex; nonceBitmap: Hex }; by: { number: Hex; nonceBitmap: Hex } };
+  /** Of several transfers, the transaction whose call data carries the nonce. */
+  transaction?: { hash: Hex; input: Hex };
   /** The header of `block`: an eth_getBlockByNumber answer, or its RLP. What `storageProof` is proven under. */
   header?: unknown;
   /** eth_getProof answers at that block: of the token with the slots of the authorization and of its implementation, and of the implementation. */

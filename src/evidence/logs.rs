@@ -67,6 +67,17 @@ impl Transfer {
     }
 }
 
+/// The movement when `log` is the token's Transfer from this payer.
+pub(super) fn transfer_from(log: &Log, token: &Address, payer: &Address) -> Result<Option<Transfer>, Reason> {
+    match log.topics.as_slice() {
+        [TRANSFER, from, to] if log.address == token.0 && *from == topic(payer) => {
+            let value = log.data.as_slice().try_into().map_err(|_| "logs_malformed")?;
+            Ok(Some(Transfer { to: *to, value }))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The token's first Transfer from the payer after `used` and before the payer's next `AuthorizationUsed`, so that in a
 /// batch no transfer counts for two authorizations.
 pub(super) fn transfer_after(

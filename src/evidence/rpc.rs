@@ -62,28 +62,12 @@ pub(super) struct Source {
 impl Source {
     /// Reads one source's answers about the chain `chain_id`.
     pub fn read(json: &Json, chain_id: u64) -> Result<Source, Reason> {
-        json.as_object().map_err(|_| "evidence_malformed")?;
-        if member(json, "chainId")
-            .and_then(quantity)
-            .ok_or("chain_id_malformed")?
-            != chain_id
-        {
-            return Err("chain_mismatch");
-        }
-        let block = json.get("block").and_then(block).ok_or("block_malformed")?;
+        let block = head(json, chain_id)?;
         let used = match json.get("authorizationState") {
             None => return Err("state_missing"),
             Some(state) => state.as_str().ok().and_then(flag).ok_or("state_malformed")?,
         };
-        let logs = match json.get("logs") {
-            None => None,
-            Some(list) => Some(logs(list).ok_or("logs_malformed")??),
-        };
-        let range = match json.get("logsRange") {
-            None => None,
-            Some(range) => Some(ends(range).ok_or("logs_range_malformed")?),
-        };
-        let receipt = json.get("receipt").map(receipt).transpose()?;
+        let (logs, range, receipt) = told(json)?;
         Ok(Source {
             block,
             used,
@@ -107,6 +91,35 @@ impl Source {
             Ok(())
         }
     }
+}
+
+/// The block that the chain `chain_id` was read at.
+pub(super) fn head(json: &Json, chain_id: u64) -> Result<Block, Reason> {
+    json.as_object().map_err(|_| "evidence_malformed")?;
+    if member(json, "chainId")
+        .and_then(quantity)
+        .ok_or("chain_id_malformed")?
+        != chain_id
+    {
+        return Err("chain_mismatch");
+    }
+    json.get("block").and_then(block).ok_or("block_malformed")
+}
+
+/// The logs, the blocks that were searched for them, and one receipt.
+type Told = (Option<Vec<Log>>, Option<(u64, u64)>, Option<Receipt>);
+
+/// What the source tells of events; each `None` where it was not to be had.
+pub(super) fn told(json: &Json) -> Result<Told, Reason> {
+    let logs = match json.get("logs") {
+        None => None,
+        Some(list) => Some(logs(list).ok_or("logs_malformed")??),
+    };
+    let range = match json.get("logsRange") {
+        None => None,
+        Some(range) => Some(ends(range).ok_or("logs_range_malformed")?),
+    };
+    Ok((logs, range, json.get("receipt").map(receipt).transpose()?))
 }
 
 pub(super) fn member<'a>(json: &'a Json, name: &str) -> Option<&'a str> {

@@ -5,6 +5,7 @@ use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context};
 use crate::json::Json;
+use crate::permit2::Permit;
 use crate::{conflict, receipt};
 
 /// Answers the call when its name belongs here.
@@ -24,6 +25,19 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
 }
 
 fn resolve(input: &Json) -> Result<Json, Error> {
+    // All siblings are of the first one's method: they share a nonce.
+    let permits = input.read("authorizations", |list| {
+        Ok(list
+            .as_array()?
+            .first()
+            .is_some_and(|one| one.get("permitted").is_some()))
+    })?;
+    if permits {
+        let permits = input.read("authorizations", |list| list.as_list(Permit::from_json))?;
+        let context = input.read("ctx", Context::from_json)?;
+        let evidence = input.read("evidence", Json::as_array)?;
+        return Ok(evidence::resolve_permits(&permits, &context, evidence).to_json());
+    }
     let authorizations = input.read("authorizations", |list| list.as_list(Authorization::from_json))?;
     let context = input.read("ctx", Context::from_json)?;
     let evidence = input.read("evidence", Json::as_array)?;
