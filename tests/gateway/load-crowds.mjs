@@ -15,6 +15,8 @@ export const crowds = (name, { chain: chainOf, place, processes, requests }) => 
     chain = chainOf();
     const where = await place();
     shops.push(...(await Promise.all(Array.from({ length: processes }, () => startWorker(chain, where, LEASE)))));
+    // The table is there and connections are open: the crowd meets at the purchase and not before it.
+    await Promise.all(shops.flatMap((shop) => Array.from({ length: 4 }, () => shop.control("quote", { key: "quote_of_nobody_1" }))));
   });
   after(() => Promise.all(shops.map((shop) => shop.stop())));
 
