@@ -2,6 +2,7 @@
 
 mod build;
 mod demo;
+mod model;
 mod package;
 mod page;
 mod shell;
@@ -15,6 +16,8 @@ cargo xtask <task>
   build                      wasm, npm package → target/npm/counterfoil, page → target/www
   pack                       build, then target/npm/counterfoil-<version>.tgz
   test [--all] [--only NAME] formatting, lints, Rust, package, page, demo, bench; --all adds the long runs
+  model [--all] [--mutation NAME]
+                             every state of small worlds, and that the model sees each law broken; --all: larger worlds, all laws
   demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through
   bench …                    build, then the benchmarks of tests/bench; arguments go through";
 
@@ -37,6 +40,7 @@ fn run(args: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "demo" => demo::demo(rest),
         "bench" => demo::bench(rest),
+        "model" => model::model(rest),
         "help" | "--help" | "-h" => {
             println!("{USAGE}");
             Ok(())

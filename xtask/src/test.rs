@@ -28,12 +28,13 @@ const ONE: Count = Count {
 /// A part: its name and what it runs; `all` asks for the long runs too.
 type Part = (&'static str, fn(all: bool) -> Result<Count>);
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("fmt", |_| {
         run_command(cargo().args(["fmt", "--all", "--check"])).map(|()| ONE)
     }),
     ("clippy", |_| clippy()),
     ("rust", rust),
+    ("model", model),
     ("package", |_| package::pack().map(|_| ONE)),
     ("js", js),
     ("gateway", gateway),
@@ -119,6 +120,12 @@ fn rust(all: bool) -> Result<Count> {
         tests.args(["--", "--include-ignored"]);
     }
     counted(&mut tests)
+}
+
+/// Every state of small worlds around the paying machine; with `all` the larger ones, and every law taken out once.
+fn model(all: bool) -> Result<Count> {
+    let how: &[String] = if all { &["--all".to_owned()] } else { &[] };
+    crate::model::model(how).map(|()| ONE)
 }
 
 /// `tests/js` on the packed tarball, installed as a user would. The chain and the seller are those of the demo.

@@ -1,0 +1,169 @@
+//! The model of `tests/model`: the core as it is, where every law holds, and the core with one line of a law taken out, where
+//! the model must find a story that breaks it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{bail, Context, Result};
+
+use crate::shell::{cargo, files, root, run, target};
+
+const MUTATIONS: &str = "tests/model/mutations";
+/// What the scratch copy needs to build the model.
+const COPIED: [&str; 6] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "rust-toolchain.toml",
+    "src",
+    "tests/model",
+    "xtask",
+];
+/// Tried in every run: one that breaks a proof, and one after which attempts hang.
+const EVERY_DAY: [&str; 2] = ["law-5-unfinal-proof.patch", "law-8-planned-forever.patch"];
+
+/// One patch, with what must come of it.
+struct Mutation {
+    name: String,
+    patch: PathBuf,
+    space: String,
+    law: String,
+}
+
+/// `cargo xtask model [--all] [--mutation NAME]`.
+pub fn model(args: &[String]) -> Result<()> {
+    let (mut all, mut only) = (false, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--all" => all = true,
+            "--mutation" => only = Some(args.next().context("--mutation wants a name")?),
+            other => bail!("unknown argument {other}"),
+        }
+    }
+    if let Some(name) = only {
+        let chosen: Vec<_> = mutations()?
+            .into_iter()
+            .filter(|one| one.name.contains(name.as_str()))
+            .collect();
+        if chosen.is_empty() {
+            bail!("there is no mutation {name}");
+        }
+        return broken_each(&chosen);
+    }
+    run(explorer(&root().join("Cargo.toml"), &target()).args(all.then_some("--all")))?;
+    let chosen = mutations()?
+        .into_iter()
+        .filter(|one| all || EVERY_DAY.contains(&one.name.as_str()));
+    broken_each(&chosen.collect::<Vec<_>>())
+}
+
+fn explorer(manifest: &Path, target: &Path) -> Command {
+    let mut command = cargo();
+    command.env("CARGO_TARGET_DIR", target);
+    command.args(["run", "--quiet", "--locked", "--package", "counterfoil-model"]);
+    command.arg("--manifest-path").arg(manifest).arg("--");
+    command
+}
+
+/// Every patch names its space and the law that breaks in its head: `space: …` and `law: …`.
+fn mutations() -> Result<Vec<Mutation>> {
+    let folder = root().join(MUTATIONS);
+    let mut found = Vec::new();
+    for file in files(&folder)? {
+        let patch = folder.join(&file);
+        let text = fs::read_to_string(&patch)?;
+        let head = |name: &str| {
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            line.map(str::to_owned)
+                .with_context(|| format!("{} names no {name}", file.display()))
+        };
+        found.push(Mutation {
+            name: file.to_string_lossy().into_owned(),
+            space: head("space")?,
+            law: head("law")?,
+            patch,
+        });
+    }
+    Ok(found)
+}
+
+fn broken_each(mutations: &[Mutation]) -> Result<()> {
+    let mut unbroken = Vec::new();
+    for mutation in mutations {
+        match broken(mutation).with_context(|| mutation.name.clone()) {
+            Ok(story) => println!("{}: as it must, {story}", mutation.name),
+            Err(error) => unbroken.push(format!("{error:#}")),
+        }
+    }
+    if !unbroken.is_empty() {
+        bail!("{}", unbroken.join("\n"));
+    }
+    println!("{} mutations, each found", mutations.len());
+    Ok(())
+}
+
+/// Applies one patch to a fresh copy of the sources and wants the model to fail with the law that it names.
+fn broken(mutation: &Mutation) -> Result<String> {
+    let scratch = target().join("model");
+    let tree = scratch.join("tree");
+    copy(&tree)?;
+    let mut git = Command::new("git");
+    // The copy lies below a repository and is none: paths are those of the patch.
+    git.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", &scratch);
+    run(git.args(["apply", "--whitespace=nowarn"]).arg(&mutation.patch))
+        .context("the patch no longer applies")?;
+    let manifest = tree.join("Cargo.toml");
+    let built = scratch.join("target");
+    let mut build = cargo();
+    build.env("CARGO_TARGET_DIR", &built);
+    build.args([
+        "build",
+        "--quiet",
+        "--locked",
+        "--package",
+        "counterfoil-model",
+        "--manifest-path",
+    ]);
+    run(build.arg(&manifest)).context("the mutated core does not build")?;
+    let output = explorer(&manifest, &built).arg(&mutation.space).output()?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    let Some(at) = told.find("BROKEN ") else {
+        bail!("no law broke\n{told}{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let story = &told[at..];
+    if output.status.success() || !story.starts_with(&format!("BROKEN {}:", mutation.law)) {
+        bail!("another law broke than {}\n{story}", mutation.law);
+    }
+    if story.lines().count() < 2 {
+        bail!("no story is told\n{story}");
+    }
+    Ok(story.trim_end().to_owned())
+}
+
+/// The sources as they are. A file that is the same is left alone, so that it is not built again.
+fn copy(tree: &Path) -> Result<()> {
+    for part in COPIED {
+        let from = root().join(part);
+        let parts = if from.is_dir() {
+            files(&from)?
+        } else {
+            vec![PathBuf::new()]
+        };
+        for file in parts {
+            let (from, to) = match file.as_os_str().is_empty() {
+                true => (from.clone(), tree.join(part)),
+                false => (from.join(&file), tree.join(part).join(&file)),
+            };
+            let text = fs::read(&from)?;
+            if fs::read(&to).is_ok_and(|have| have == text) {
+                continue;
+            }
+            fs::create_dir_all(to.parent().context("a folder")?)?;
+            fs::write(&to, text)?;
+        }
+    }
+    Ok(())
+}
