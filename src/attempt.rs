@@ -192,6 +192,8 @@ pub struct Attempt {
     pub verdict: Option<Json>,
     /// The reads behind it.
     pub evidence: Vec<Json>,
+    /// The signature over a cancellation of its nonce, written down before it is handed out: `{at, signature}`.
+    pub cancellation: Option<Json>,
 }
 
 /// Observations kept; older ones are dropped so that a record's size stays bounded.
@@ -250,6 +252,7 @@ impl Attempt {
         .with_some("transaction", self.transaction.clone().map(Json::String))
         .with_some("verdict", self.verdict.clone())
         .with_some("evidence", list(self.evidence.clone()))
+        .with_some("cancellation", self.cancellation.clone())
     }
 
     /// Reads [`Attempt::to_json`]. Errors: those of the fields, with their path.
@@ -278,6 +281,7 @@ impl Attempt {
             evidence: json
                 .read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?
                 .unwrap_or_default(),
+            cancellation: json.get("cancellation").cloned(),
         })
     }
 }

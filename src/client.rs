@@ -1,6 +1,6 @@
 //! The paying side as a machine without input or output: `step(state, event) → {state, effects}`.
 //!
-//! One machine serves one call: a purchase, the settling of one intent after a restart, or a release. The durable part of its
+//! One machine serves one call: a purchase, the settling of one intent after a restart, a release, a claim, or a cancellation. The durable part of its
 //! state is the intent record; the rest crosses as a value between steps. Rules that hold in every path:
 //!
 //! - `Send` with a payment comes out only after `persisted` has covered its exact bytes and the send itself.
@@ -12,6 +12,8 @@
 
 mod answer;
 mod buy;
+mod cancel;
+mod claim;
 mod effect;
 mod price;
 pub mod record;
@@ -58,7 +60,7 @@ const MAX_CONFLICTS: u64 = 32;
 pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
     let mut state = State::new(start.clone());
     let effect = match (&start.mode, &start.id, &start.intent_id) {
-        (Mode::Resume | Mode::Release, _, Some(intent_id)) => {
+        (Mode::Resume | Mode::Release | Mode::Claim | Mode::Cancel, _, Some(intent_id)) => {
             state.intent_id = intent_id.clone();
             load_intent(&mut state, context)
         }
@@ -100,11 +102,9 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Inspect(tag), Event::Evidence(evidence)) => {
             buy::on_inspected(&mut state, &tag, &evidence, context)
         }
-        (Phase::Sign, Event::Signed(signature)) => buy::on_signed(&mut state, &signature, context),
-        (Phase::Sign, Event::SignFailed) => {
-            Ok(buy::drop_unsigned(&mut state, Code::SignerFailed.into(), context))
-        }
-        (Phase::Sign, Event::Aborted) => Ok(buy::drop_unsigned(&mut state, Code::Aborted.into(), context)),
+        (Phase::Sign, Event::Signed(signature)) => on_signed(&mut state, &signature, context),
+        (Phase::Sign, Event::SignFailed) => Ok(unsigned(&mut state, Code::SignerFailed, context)),
+        (Phase::Sign, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
         (Phase::Send, Event::Answer { answer, .. }) => answer::on_answer(&mut state, &answer, context),
         (Phase::Read(tag), Event::Evidence(evidence)) => {
             recover::on_evidence(&mut state, &tag, &evidence, context)
@@ -207,6 +207,25 @@ fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         Mode::Fetch => enter(state, context),
         Mode::Resume => recover::resume(state, context),
         Mode::Release => recover::release(state, context),
+        Mode::Claim => claim::begin(state, context),
+        Mode::Cancel => cancel::begin(state, context),
+    }
+}
+
+/// The signer's answer, about whatever this call had it sign.
+fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    match state.start.mode {
+        Mode::Claim => claim::on_signed(state, signature, context),
+        Mode::Cancel => cancel::on_signed(state, signature, context),
+        Mode::Fetch | Mode::Resume | Mode::Release => buy::on_signed(state, signature, context),
+    }
+}
+
+/// No signature: an authorization that was planned is forgotten, of anything else nothing was written down.
+fn unsigned(state: &mut State, code: Code, context: Context<'_>) -> Effect {
+    match state.start.mode {
+        Mode::Claim | Mode::Cancel => fail(state, code.into()),
+        Mode::Fetch | Mode::Resume | Mode::Release => buy::drop_unsigned(state, code.into(), context),
     }
 }
 
@@ -314,13 +333,15 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         Some(Then::Probe) => Ok(probe(state)),
         Some(Then::Reenter) => match state.start.mode {
             Mode::Fetch => recover::reenter(state, context),
-            Mode::Resume | Mode::Release => recover::resume(state, context),
+            _ => recover::resume(state, context),
         },
         Some(Then::Deliver) => {
             state.phase = Phase::Deliver;
             Ok(Effect::Deliver(told::resolution(state, "settled")))
         }
         Some(Then::Replay) => recover::hand_out(state),
+        Some(Then::Claimed) => claim::hand_out(state),
+        Some(Then::Cancelling) => cancel::hand_out(state),
         Some(Then::Done(outcome)) => Ok(done(state, &outcome)),
         Some(Then::Fail(failure)) => Ok(fail(state, failure)),
         None => Err(Error::new(Code::StateInvalid, "then")),

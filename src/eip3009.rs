@@ -1,4 +1,8 @@
-//! EIP-3009 `TransferWithAuthorization`: what is signed, its digest and its signer.
+//! EIP-3009 `TransferWithAuthorization`: what is signed, its digest and its signer; and what cancels it.
+
+mod cancellation;
+
+pub use cancellation::Cancellation;
 
 use alloy_primitives::keccak256;
 
@@ -95,15 +99,7 @@ impl Authorization {
         let field =
             |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
         let types = Json::object([
-            (
-                "EIP712Domain",
-                Json::Array(vec![
-                    field("name", "string"),
-                    field("version", "string"),
-                    field("chainId", "uint256"),
-                    field("verifyingContract", "address"),
-                ]),
-            ),
+            ("EIP712Domain", Domain::fields()),
             (
                 "TransferWithAuthorization",
                 Json::Array(vec![

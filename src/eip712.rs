@@ -51,6 +51,18 @@ impl Domain {
         ])
     }
 
+    /// The type of the domain, field by field, as a document lists it.
+    pub fn fields() -> Json {
+        let field =
+            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
+        Json::Array(vec![
+            field("name", "string"),
+            field("version", "string"),
+            field("chainId", "uint256"),
+            field("verifyingContract", "address"),
+        ])
+    }
+
     /// `hashStruct` of the domain; it can't fail for any value of this type.
     pub fn separator(&self) -> Result<[u8; 32], Error> {
         const TYPE: &str =

@@ -213,6 +213,11 @@ registry! {
     PaymentInFlight "payment_in_flight" Wait Possible "The seller is still working on this payment.";
     PaymentConflict "payment_identifier_conflict" Stop Possible "The seller holds another request under this payment id.";
     BodyTruncated "body_truncated" ResendSame Proven "The answer ended before its stated length.";
+    // what is done about an open or a lost purchase
+    IntentUnknown "intent_unknown" FixInput None "The journal holds no intent of this id.";
+    ClaimDelivered "claim_delivered" Stop Proven "The answer was delivered: there is nothing to claim.";
+    ClaimUnpaid "claim_unpaid" Stop None "Nothing was paid for this intent: there is nothing to claim.";
+    NothingToCancel "nothing_to_cancel" Stop None "No authorization of this intent is open that a cancellation could stop.";
     // journal
     JournalCorrupt "journal_corrupt" AskHuman Possible "A journal record inside the file is damaged or out of the chain.";
     JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";

@@ -18,6 +18,7 @@ mod logs;
 mod permit2;
 mod proof;
 mod receipt_proof;
+mod refund;
 mod rlp;
 mod rpc;
 mod storage_proof;
@@ -36,6 +37,7 @@ use rpc::{Log, Reason, Receipt, Source, Tag};
 
 pub use header::Header;
 pub use receipt_proof::receipt_proof_from;
+pub use refund::{refunded, Refund, Refunded};
 pub use storage_proof::{implementation_slots, state_slots, Layout};
 
 /// Which token on which network is read, and what is trusted.

@@ -66,6 +66,8 @@ pub mod evidence;
 
 pub mod sale;
 
+pub mod claim;
+
 pub mod receipt;
 
 pub mod conflict;

@@ -1,11 +1,11 @@
 //! Proving a payment afterwards: one document, the caller's material, and a list of named checks.
 //!
-//! Profiles: a bare x402 settlement response (header value or JSON), a gateway's receipt with the SHA-256 of the response, and
-//! a counterfoil bundle. Trust comes from the material alone; what a document says of the chain is never believed.
+//! Profiles: a bare x402 settlement response (header value or JSON), a gateway's receipt with the SHA-256 of the response, a
+//! counterfoil bundle, and a payer's claim. Trust comes from the material alone; what a document says of the chain is never believed.
 //!
 //! The verdict is `failed` when any check failed, `verified` when every required check passed, else `incomplete`. The ids
-//! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,nonce}`,
-//! `payment.header`, `signature`, `record.consistent`,
+//! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,digest,nonce,signature}`,
+//! `payment.header`, `signature`, `record.consistent`, `claim.statement`,
 //! `settlement.{success,network,payer,payTo,asset,amount,transaction}`,
 //! `chain.{source,authorization,transfer,finality}`, `delivery.{hash,length}`,
 //! `expect.{kind,payer,payTo,resource,amount}`. In a bundle of several purchases each but `format` stands after
@@ -13,11 +13,13 @@
 
 mod bundle;
 mod checks;
+mod claimed;
 mod material;
 mod profiles;
 pub(crate) mod record;
 
 use crate::base64;
+use crate::claim;
 use crate::error::Error;
 use crate::json::{self, Json};
 use crate::x402::settlement_response::{self, SettlementResponse};
@@ -26,6 +28,7 @@ use material::Material;
 /// A document of a known profile.
 enum Profile {
     Bundle(Json),
+    Claim(Json),
     Statement(Box<profiles::Statement>),
 }
 
@@ -38,16 +41,27 @@ pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Jso
     let material = Material::read(material, body)?;
     match profile {
         Profile::Bundle(json) => bundle::judge(&json, &material),
+        Profile::Claim(json) => claimed::judge(receipt, &json, &material),
         Profile::Statement(statement) => profiles::judge(*statement, &material),
     }
 }
 
 /// What a host should read from the chain to verify this document: `[{network, asset, payer, nonce, attemptId,
-/// transaction?}]`, empty for anything but a bundle. Errors: those of [`verify`] for the document.
+/// transaction?}]`, of a bundle or a claim; empty for anything else. Errors: those of [`verify`] for the document.
 pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
     match profile(receipt)? {
         Profile::Bundle(json) => bundle::targets(&json),
+        Profile::Claim(json) => claimed::targets(&json),
         Profile::Statement(_) => Ok(Json::Array(Vec::new())),
+    }
+}
+
+/// Which answer a seller's receipt says was bought. Errors: those of [`verify`] for the document; `receipt_invalid` for any other
+/// profile.
+pub(crate) fn named(receipt: &str) -> Result<profiles::Named, Error> {
+    match profile(receipt)? {
+        Profile::Statement(statement) => Ok((*statement).into()),
+        Profile::Bundle(_) | Profile::Claim(_) => Err(bundle::invalid("")),
     }
 }
 
@@ -60,11 +74,11 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         return settlement_response::parse(text).and_then(settlement);
     }
     let json = json::parse(text)?;
-    if json
-        .get("type")
-        .is_some_and(|kind| *kind == Json::text("counterfoil/bundle"))
-    {
+    let is = |kind: &str| json.get("type") == Some(&Json::text(kind));
+    if is("counterfoil/bundle") {
         Ok(Profile::Bundle(json))
+    } else if is(claim::TYPE) {
+        Ok(Profile::Claim(json))
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
         SettlementResponse::from_json(&json).and_then(settlement)
     } else if profiles::is_gateway(&json) {

@@ -11,6 +11,7 @@
 //! | `answer` | whether the handler's answer is the answer of the sale |
 //! | `status` | where a payment stands, for its payer |
 //! | `due` | what the clock alone changes |
+//! | `refunded` | whether money that was owed back went back |
 //! | `quote`, `order`, `effect`, `orderDue` | orders, one payment each |
 //!
 //! Each step reads and writes in one transaction. It names the rows that it needs; one that it finds out about later makes it run
@@ -29,6 +30,7 @@ pub mod presented;
 pub mod quoted;
 pub mod reading;
 pub mod receipt;
+pub mod refund;
 pub mod rows;
 pub mod settle;
 pub mod told;
@@ -195,6 +197,7 @@ fn first_keys(step: &str, input: &Json, config: &Config) -> Result<Vec<String>, 
             Ok(ids.into_iter().map(kept::key).collect())
         }
         "evidence" | "renew" | "settling" | "settled" | "answer" | "due" => sale(),
+        "refunded" => Ok(vec![refund::first_key(input)?]),
         "quote" => quoted::open_keys(input),
         "order" | "effect" | "orderDue" => order(),
         _ => Err(Error::new(Code::UnknownCall, "step")),
@@ -219,6 +222,7 @@ fn decide(step: &str, rows: &mut Rows, input: &Json, config: &Config, now: Secon
         "answer" => close::close(rows, &worker()?, input, config, now)?,
         "status" => reading::status(rows, input, config, now)?,
         "due" => reading::due(rows, input, config, now)?,
+        "refunded" => refund::close(rows, input, config, now)?,
         "quote" => return quoted::open(rows, input, now),
         "order" => return quoted::event(rows, input, now),
         "effect" => return quoted::effect(rows, input, config, now),

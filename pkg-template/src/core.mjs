@@ -32,6 +32,14 @@ export function recoverPermit2Payer(permit, network, signature) {
   return call("recoverPermit2Payer", { permit, network, signature });
 }
 
+export function cancellationDigest(cancellation, domain) {
+  return call("cancellationDigest", { cancellation, domain });
+}
+
+export function cancellationCalldata(cancellation, signature) {
+  return call("cancellationCalldata", { cancellation, signature });
+}
+
 export function hashTypedData(typedData) {
   return call("hashTypedData", { typedData });
 }
@@ -104,6 +112,10 @@ export function classify(answer) {
 
 export function resolve(authorizations, ctx, evidence) {
   return call("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
+}
+
+export function refundClosed(refund, evidence, ctx = {}) {
+  return call("refundClosed", { refund, ctx, evidence: list(evidence) });
 }
 
 export function admit(record, request, now, o = {}) {

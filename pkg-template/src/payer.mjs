@@ -1,7 +1,7 @@
 // createPayer and wrapFetch: the settings of a payer, requests as the machine needs them, and one live call per intent.
 
 import { unlessAborted } from "./abort.mjs";
-import { call, fromHex, isBytes, object, sha256 } from "./boundary.mjs";
+import { call, fromHex, isBytes, object, sha256, text } from "./boundary.mjs";
 import { digest, run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { readEvidence } from "./rpc.mjs";
@@ -88,6 +88,19 @@ export function createPayer(options) {
     await run(host, { mode: "release", intentId, reason });
   }
 
+  async function claim(intentId, { receipt } = {}) {
+    open();
+    const document = receipt === undefined ? undefined : text(receipt, "receipt");
+    const { resolution } = await run(host, { mode: "claim", intentId, receipt: document });
+    return resolution.claim;
+  }
+
+  async function cancel(intentId) {
+    open();
+    const { resolution } = await run(host, { mode: "cancel", intentId });
+    return resolution.cancellation;
+  }
+
   async function exportBundle(root) {
     open();
     const all = new Map();
@@ -106,7 +119,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, resume, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */
@@ -169,7 +182,7 @@ function hostOf(options) {
       } catch {}
     },
     sign: key
-      ? ({ authorization, domain }) => call("signAuthorization", { authorization, domain }, undefined, key)
+      ? ({ typedData }) => call("signTypedData", { typedData }, undefined, key)
       : ({ typedData }) => askSigner(signer, typedData),
     readChain: (read) => readEvidence(sources(rpc[read.network]), read),
     fetch: (url, { [carrier]: own, ...init }) => (own ?? globalThis.fetch)(url, init),
@@ -196,8 +209,9 @@ function addressOf({ address }) {
  * Signers take one document, as those of viem do, or domain, types and message apart and without the domain's own type, as
  * those of ethers. All of them take integers as bigint.
  */
-function askSigner(signer, { domain, types, primaryType, message: { value, validAfter, validBefore, ...rest } }) {
-  const message = { ...rest, value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) };
+function askSigner(signer, { domain, types, primaryType, message: plain }) {
+  const whole = types[primaryType].filter(({ type }) => type.startsWith("uint"));
+  const message = { ...plain, ...Object.fromEntries(whole.map(({ name }) => [name, BigInt(plain[name])])) };
   const apart = signer.signTypedData.length > 1 || typeof signer.getAddress === "function";
   if (!apart) return signer.signTypedData({ domain, types, primaryType, message });
   const { EIP712Domain, ...own } = types;

@@ -8,6 +8,14 @@ export function verifyReceipt(receipt, material = {}) {
   return call("verifyReceipt", { receipt: text(receipt, "receipt"), material: rest }, body);
 }
 
+export function claimDigest(claim) {
+  return call("claimDigest", { claim: text(claim, "claim") });
+}
+
+export function claimPaymentIdHash(id) {
+  return call("claimPaymentIdHash", { id });
+}
+
 export function findConflicts(bundles) {
   if (!Array.isArray(bundles)) throw new CounterfoilError("invalid_type", { field: "bundles" });
   return call("findConflicts", { bundles: bundles.map((bundle, index) => text(bundle, `bundles[${index}]`)) });

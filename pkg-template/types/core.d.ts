@@ -22,6 +22,12 @@ export function permit2TypedData(permit: Permit2Authorization, network: Network)
 export function signPermit2(permit: Permit2Authorization, network: Network, privateKey: Uint8Array): Hex;
 /** Address that signed. It pays only when it is `permit.from`: the payer is no part of what is signed. */
 export function recoverPermit2Payer(permit: Permit2Authorization, network: Network, signature: Hex): Address;
+/** EIP-3009 CancelAuthorization: burns a nonce that is still unused. */
+export interface Cancellation { authorizer: Address; nonce: Hex }
+/** What its authorizer signs. */
+export function cancellationDigest(c: Cancellation, d: Eip712Domain): Hex;
+/** The call of the token that carries it, for whoever pays its gas. `contract_signature`, `signature_invalid`. */
+export function cancellationCalldata(c: Cancellation, signature: Hex): Hex;
 /** Digest of any EIP-712 document. */
 export function hashTypedData(typedData: unknown): Hex;
 
@@ -121,6 +127,17 @@ export function resolve(
 /** The proof of one receipt for `receiptProof`, from all receipts of its block (eth_getBlockReceipts). They are the block's if the root is. */
 export function receiptProofFrom(receipts: unknown[], index: number): { receiptsRoot: Hex; index: Hex; proof: Hex[] };
 
+/** A transfer that is owed back. */
+export interface Refund { payer: Address; network: Network; asset: Address; amount: Amount; transaction: Hex }
+/** What a source says of one transaction: raw JSON-RPC results, and the tag that its block was asked by. */
+export interface TransactionEvidence { chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" }; receipt: unknown | null }
+/**
+ * Whether a transaction gives back what is owed: another one than the one owed back, successful, in a final block (a safe one where `trustSafe` is set), with a
+ * Transfer of the token from somebody else to the payer of at least the amount. `logIndexes` are the transfers that would do; each may close one refund.
+ * Else the reason, a short token; sources that disagree prove nothing.
+ */
+export function refundClosed(refund: Refund, evidence: TransactionEvidence | TransactionEvidence[], ctx?: { trustSafe?: boolean }):
+  { closed: true; transaction: Hex; logIndexes: number[] } | { closed: false; reason: string };
 /**
  * Server side: what to do with a paid request, given the record kept under its payment id (or call key). Payer, fingerprint and quoteHash
  * bind the id, at every age and in every state (`differs` names them by field); payloadHash alone does not: a fresh signature of the same request is the

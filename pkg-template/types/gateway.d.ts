@@ -140,8 +140,14 @@ export interface Gateway {
   order(id: string): Promise<QuotedOrder | undefined>;
   /** Any event but `pay`, which comes with a payment. */
   moveOrder(id: string, event: OrderEvent): Promise<QuotedOrder>;
-  /** Second transfers for one purchase. */
+  /** Second transfers for one purchase, open ones and closed ones: `state`. */
   refundsOwed(): AsyncIterable<Record<string, unknown>>;
+  /**
+   * Closes a record of `refundsOwed` when the chain shows that `transaction` gave the money back: it succeeded, is final, and moved at least the amount of the
+   * same token to the payer. One such transfer closes one record. Else `closed` is false and `reason` says why, and the record stays open. A record that
+   * was closed before is given as it stands. `record_invalid` for one that is not there.
+   */
+  refunded(input: { refund: Record<string, unknown>; transaction: Hex }): Promise<{ closed: boolean; reason?: string; refund: Record<string, unknown> }>;
   /**
    * Reads sales that were left behind, ends quotes that are over, drops what is past its time. Call it now and then. `failed` counts rows that
    * could not be read or whose effect was rejected: they come again.

@@ -59,6 +59,18 @@ export interface Payer {
   describe(r: Response): Resolution | undefined;
   /** Closes a paid, undelivered purchase as a claim; an unresolved one throws. */
   release(intentId: string, reason: string): Promise<void>;
+  /**
+   * The signed claim of a purchase that was paid and not delivered, released or not: the text of a file that `verifyReceipt` and `npx counterfoil verify`
+   * check without this journal. While nothing changes it is the same text. `intent_unknown`, `claim_delivered`, `claim_unpaid`; an unresolved purchase throws
+   * as `release` does. `receipt`: the seller's receipt for this payment, so that the claim names the digest of the answer that is missing (`receipt_invalid`
+   * for one about another payment).
+   */
+  claim(intentId: string, about?: { receipt?: string | Uint8Array }): Promise<string>;
+  /**
+   * Signs a cancellation of an authorization that was sent and has no known end, and gives the call for whoever pays its gas; written down first, the same
+   * each time. It races with the payment: `resume` reads which of the two landed. `intent_unknown`, `nothing_to_cancel`.
+   */
+  cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network }>;
   /** Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. */
   resume(): Promise<Resolution[]>;
   /** The bundle that the inspector page opens. */

@@ -16,7 +16,7 @@ export interface Material {
   bodyEncoding?: string;
   authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
   evidence?: ChainEvidence | ChainEvidence[];
-  expect?: { kind?: "offer" | "receipt" | "settlement"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
+  expect?: { kind?: "offer" | "receipt" | "settlement" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
   /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true, and then the
    * sources of evidence are not: what they say counts as far as it is proven under one of these; layouts: token code beside the pinned. */
   trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[]; layouts?: TokenLayout[] };
@@ -27,6 +27,13 @@ export interface Material {
  * expired means now > validUntil; a bare signed artifact is at most "incomplete": settlement is required.
  */
 export function verifyReceipt(receipt: string | Uint8Array, material?: Material): Report;
+/**
+ * What the payer of a claim signs: the digest of its body, the EIP-712 document and its digest; and Keccak-256 of exactly this text, which a feedback
+ * or a validation on chain points at.
+ */
+export function claimDigest(claim: string | Uint8Array): { body: Hex; digest: Hex; typedData: any; keccak256: Hex };
+/** What stands in a claim for a payment id: who holds the id can compare, who reads the claim does not learn it. */
+export function claimPaymentIdHash(id: string): Hex;
 /**
  * Duplicate charges, conflicting ids, late confirmations, open claims, in one or many exported bundles. A record that stands in two of them counts once, and
  * their order does not matter. One finding for one fact: a late transfer that is also the second one is in two. A malformed bundle throws, naming it.

@@ -275,6 +275,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         transaction: None,
         verdict: None,
         evidence: Vec::new(),
+        cancellation: None,
     });
     intent.status = Status::Open;
     let change = WalletChange::Reserve(Reservation {
@@ -336,7 +337,7 @@ fn length(attempt: &Attempt) -> Seconds {
         .saturating_sub(after.saturating_add(BACKDATED))
 }
 
-fn normalised(signature: &str) -> Result<String, Error> {
+pub(super) fn normalised(signature: &str) -> Result<String, Error> {
     Ok(hex::encode(crate::secp256k1::parse_signature(signature)?))
 }
 

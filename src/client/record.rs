@@ -156,7 +156,7 @@ pub struct Intent {
     pub attempts: Vec<Attempt>,
     /// `{at, attemptId, status, headers, sha256, length, body?, taken}`.
     pub delivery: Option<Json>,
-    /// `{at, intentId, quoteHash, transaction, sha256, why}`.
+    /// `{at, intentId, quoteHash, transaction, sha256, why, releasedAt?, file?}`; `file` is the text of the signed claim.
     pub claim: Option<Json>,
 }
 

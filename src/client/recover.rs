@@ -67,7 +67,7 @@ pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, 
 pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let reason = state.start.reason.clone();
     let Some(intent) = state.intent.as_mut() else {
-        return Err(Error::new(Code::StateInvalid, "intentId"));
+        return Ok(fail(state, Code::IntentUnknown.into()));
     };
     let paid = intent.status == Status::PaidNotDelivered
         || intent
@@ -92,6 +92,10 @@ pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect,
                     context.now,
                 ));
             }
+            intent.claim = intent
+                .claim
+                .take()
+                .map(|claim| claim.with("releasedAt", Json::number(context.now)));
             Ok(persist(state, None, Then::Done("released".to_owned()), context))
         }
     }
@@ -300,7 +304,7 @@ fn on_void(
     let then = match mode {
         _ if delivered => Then::Done("delivered".to_owned()),
         Mode::Fetch => Then::Probe,
-        Mode::Resume | Mode::Release => Then::Done("unpaid".to_owned()),
+        _ => Then::Done("unpaid".to_owned()),
     };
     Ok(persist(
         state,
@@ -367,7 +371,7 @@ fn last_verdict(attempt: &Attempt) -> Option<&str> {
     attempt.verdict.as_ref()?.get("verdict")?.as_str().ok()
 }
 
-fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
+pub(super) fn unresolved_failure(state: &State, context: Context<'_>) -> Failure {
     let Some(attempt) = state.attempt() else {
         return Code::OutcomeUnknown.into();
     };

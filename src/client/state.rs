@@ -63,6 +63,10 @@ pub enum Mode {
     Resume,
     /// Close a paid, undelivered purchase as a claim.
     Release,
+    /// Sign the claim of a paid, undelivered purchase.
+    Claim,
+    /// Sign a cancellation of an authorization that is still open.
+    Cancel,
 }
 
 /// What a call begins with.
@@ -86,18 +90,22 @@ pub struct Start {
     pub budget: Option<crate::amount::Amount>,
     /// Why it is released.
     pub reason: Option<String>,
+    /// The seller's receipt that names the missing answer, when a claim is made.
+    pub receipt: Option<String>,
     /// The host can send the request again. After a restart it can't when there was a body.
     pub resendable: bool,
 }
 
 impl Start {
-    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?}`. Errors: those of the fields
+    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?}`. Errors: those of the fields
     /// with their path, `state_invalid` for an unknown mode.
     pub fn from_json(json: &Json) -> Result<Start, Error> {
         let mode = match json.read("mode", Json::as_str)? {
             "fetch" => Mode::Fetch,
             "resume" => Mode::Resume,
             "release" => Mode::Release,
+            "claim" => Mode::Claim,
+            "cancel" => Mode::Cancel,
             _ => return Err(Error::new(Code::StateInvalid, "mode")),
         };
         let empty = Json::object([]);
@@ -118,6 +126,7 @@ impl Start {
                 .read_opt("budget", crate::amount::Amount::from_json)
                 .map_err(|error| error.within("intent"))?,
             reason: json.read_opt("reason", Json::as_string)?,
+            receipt: json.read_opt("receipt", Json::as_string)?,
             resendable: json.read_opt("resendable", Json::as_bool)?.unwrap_or(true),
         })
     }
@@ -127,6 +136,8 @@ impl Start {
             Mode::Fetch => "fetch",
             Mode::Resume => "resume",
             Mode::Release => "release",
+            Mode::Claim => "claim",
+            Mode::Cancel => "cancel",
         };
         let intent = Json::object([])
             .with_some("id", self.id.clone().map(Json::String))
@@ -139,6 +150,7 @@ impl Start {
             .with_some("intentId", self.intent_id.clone().map(Json::String))
             .with("intent", intent)
             .with_some("reason", self.reason.clone().map(Json::String))
+            .with_some("receipt", self.receipt.clone().map(Json::String))
             .with("resendable", Json::Bool(self.resendable))
     }
 }
@@ -191,6 +203,10 @@ pub enum Then {
     Deliver,
     /// Hand the stored answer over.
     Replay,
+    /// Hand the signed claim over.
+    Claimed,
+    /// Hand the signed cancellation over.
+    Cancelling,
     /// End with this outcome.
     Done(String),
     /// End with this failure.
@@ -240,6 +256,8 @@ pub struct State {
     pub met: Option<Seconds>,
     /// The chain was read since the last send.
     pub read: bool,
+    /// The claim that is being signed.
+    pub draft: Option<Json>,
     /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
     pub first_generation: u64,
     /// Findings to report with this step.
@@ -270,6 +288,7 @@ impl State {
             conflicts: 0,
             met: None,
             read: false,
+            draft: None,
             first_generation: 0,
             alerts: Vec::new(),
         }
@@ -341,6 +360,7 @@ impl State {
         .with("conflicts", Json::number(self.conflicts))
         .with_some("met", self.met.map(Json::number))
         .with("read", Json::Bool(self.read))
+        .with_some("draft", self.draft.clone())
         .with("firstGeneration", Json::number(self.first_generation))
         .with("alerts", Json::Array(self.alerts.clone())))
     }
@@ -368,6 +388,7 @@ impl State {
             conflicts: json.read("conflicts", Json::as_u64)?,
             met: json.read_opt("met", Json::as_u64)?,
             read: json.read("read", Json::as_bool)?,
+            draft: json.get("draft").cloned(),
             first_generation: json.read("firstGeneration", Json::as_u64)?,
             alerts: json.read("alerts", |list| list.as_list(|item| Ok(item.clone())))?,
         })
@@ -444,6 +465,8 @@ impl Then {
             Then::Reenter => plain("reenter"),
             Then::Deliver => plain("deliver"),
             Then::Replay => plain("replay"),
+            Then::Claimed => plain("claimed"),
+            Then::Cancelling => plain("cancelling"),
             Then::Done(outcome) => plain("done").with("outcome", Json::text(outcome.as_str())),
             Then::Fail(failure) => plain("fail").with("failure", failure.to_json(None, None)),
         }
@@ -459,6 +482,8 @@ impl Then {
             "reenter" => Then::Reenter,
             "deliver" => Then::Deliver,
             "replay" => Then::Replay,
+            "claimed" => Then::Claimed,
+            "cancelling" => Then::Cancelling,
             "done" => Then::Done(json.read("outcome", Json::as_string)?),
             "fail" => Then::Fail(json.read("failure", failure_from_json)?),
             _ => return Err(Error::new(Code::StateInvalid, "do")),

@@ -8,7 +8,7 @@ use crate::hex;
 use crate::json::Json;
 use crate::time::Seconds;
 
-/// What was bought, the proof that it was paid, and the absence of the answer.
+/// What was bought, the proof that it was paid, and the absence of the answer: its digest, once one was named.
 pub(super) fn claim(
     intent: &Intent,
     quote_hash: [u8; 32],
@@ -24,10 +24,9 @@ pub(super) fn claim(
     .with_some("transaction", transaction.map(Json::String))
     .with(
         "sha256",
-        intent
-            .delivery
-            .as_ref()
-            .and_then(|d| d.get("sha256"))
+        [&intent.delivery, &intent.claim]
+            .into_iter()
+            .find_map(|kept| kept.as_ref()?.get("sha256"))
             .cloned()
             .unwrap_or(Json::Null),
     )

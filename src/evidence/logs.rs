@@ -29,7 +29,7 @@ pub(super) enum Event {
 }
 
 /// An address as an indexed argument.
-fn topic(address: &Address) -> Word {
+pub(super) fn topic(address: &Address) -> Word {
     let mut word = [0; 32];
     for (to, from) in word.iter_mut().skip(12).zip(address.0) {
         *to = from;

@@ -148,7 +148,7 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-fn block(json: &Json) -> Option<Block> {
+pub(super) fn block(json: &Json) -> Option<Block> {
     Some(Block {
         number: quantity(member(json, "number")?)?,
         hash: bytes(member(json, "hash")?)?,
@@ -200,7 +200,7 @@ fn log(json: &Json) -> Option<Log> {
     })
 }
 
-fn receipt(json: &Json) -> Result<Receipt, Reason> {
+pub(super) fn receipt(json: &Json) -> Result<Receipt, Reason> {
     let logs = json.get("logs").and_then(logs).ok_or("receipt_malformed")??;
     let receipt = header(json, logs).ok_or("receipt_malformed")?;
     let own = |log: &Log| {

@@ -7,6 +7,7 @@ use super::record::{Attempt, Quote, Record};
 use crate::base64;
 use crate::digest;
 use crate::eip3009::Authorization;
+use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::hex;
@@ -91,7 +92,8 @@ fn purchase(
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
     let verdict = material::chain(checks, subject.clone(), &evidence, record.claims_paid());
-    settled(attempt, settlement, verdict.as_ref(), checks)?;
+    let signed = attempt.map(|attempt| (&attempt.authorization, &attempt.domain));
+    settled(signed, settlement, verdict.as_ref(), checks)?;
     let delivered = delivered(record, material, all, checks)?;
 
     let moved = attempt.zip(subject).map(|(attempt, (siblings, context))| {
@@ -320,14 +322,14 @@ fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
         .any(|topics| topics.get(2).is_some_and(named))
 }
 
-/// What the seller says of the attempt that counts.
-fn settled(
-    attempt: Option<&Attempt>,
+/// What the seller says of the authorization that counts.
+pub(super) fn settled(
+    signed: Option<(&Authorization, &Domain)>,
     settlement: Option<&SettlementResponse>,
     verdict: Option<&Verdict>,
     checks: &mut Checks,
 ) -> Result<(), Error> {
-    let (Some(attempt), Some(settlement)) = (attempt, settlement) else {
+    let (Some((authorization, domain)), Some(settlement)) = (signed, settlement) else {
         checks.skip(
             "settlement.success",
             "The record holds no settlement response; the chain decides.",
@@ -337,11 +339,11 @@ fn settled(
     checks.equal("settlement.success", &true, &settlement.success);
     checks.equal(
         "settlement.network",
-        &material::network_of(&attempt.domain)?,
+        &material::network_of(domain)?,
         &settlement.network,
     );
     match &settlement.payer {
-        Some(payer) => checks.equal("settlement.payer", &attempt.authorization.from, payer),
+        Some(payer) => checks.equal("settlement.payer", &authorization.from, payer),
         None if settlement.json.get("payer").is_some() => {
             checks.fail(
                 "settlement.payer",
@@ -351,7 +353,7 @@ fn settled(
         None => checks.skip("settlement.payer", "The settlement response names no payer."),
     }
     if let Some(amount) = &settlement.amount {
-        checks.equal("settlement.amount", &attempt.authorization.value, amount);
+        checks.equal("settlement.amount", &authorization.value, amount);
     }
     material::transaction(
         checks,

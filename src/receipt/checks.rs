@@ -37,9 +37,19 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
         "The signing domain is that of a known token on this network.",
     ),
     (
+        "authorization.digest",
+        "The digest is that of what was signed",
+        "Authorization and domain give the recorded digest.",
+    ),
+    (
         "authorization.nonce",
         "The nonce belongs to the intent",
         "The nonce is the one derived from the intent.",
+    ),
+    (
+        "authorization.signature",
+        "The payer signed the payment",
+        "The authorization's signature recovers to the payer.",
     ),
     (
         "payment.header",
@@ -55,6 +65,11 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
         "record.consistent",
         "The record agrees with itself",
         "References, states and repeated values inside the record agree.",
+    ),
+    (
+        "claim.statement",
+        "The statement fits the time line",
+        "What the payer says, and why, is what the recorded steps lead to.",
     ),
     (
         "settlement.success",

@@ -232,15 +232,21 @@ pub(super) fn signature(
     domain: &Domain,
     signature: &str,
 ) {
-    match authorization.recover(domain, signature) {
-        Ok(signer) => checks.equal("signature", &authorization.from, &signer),
+    let signer = authorization.recover(domain, signature);
+    signed_by(checks, "signature", &authorization.from, signer);
+}
+
+/// Checks who signed, as far as it could be read.
+pub(super) fn signed_by(checks: &mut Checks, id: &str, expected: &Address, signer: Result<Address, Error>) {
+    match signer {
+        Ok(signer) => checks.equal(id, expected, &signer),
         Err(error) if error.code == Code::ContractSignature => {
             checks.missing(
-                "signature",
+                id,
                 "A contract wallet's signature can only be checked by its contract.",
             );
         }
-        Err(error) => checks.fail("signature", error.code.meaning()),
+        Err(error) => checks.fail(id, error.code.meaning()),
     }
 }
 

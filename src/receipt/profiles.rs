@@ -23,7 +23,27 @@ const DOES_NOT_PROVE: &[&str] = &[
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Statement {
     success: Option<bool>,
+    /// SHA-256 of what was under the response's content coding.
+    decoded: Option<[u8; 32]>,
     subject: Subject,
+}
+
+/// Which answer a seller's receipt says was bought, in which transaction and by whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Named {
+    pub sha256: Option<[u8; 32]>,
+    pub transaction: Option<String>,
+    pub payer: Option<Address>,
+}
+
+impl From<Statement> for Named {
+    fn from(statement: Statement) -> Named {
+        Named {
+            sha256: statement.decoded.or(statement.subject.sha256),
+            transaction: statement.subject.transaction,
+            payer: statement.subject.payer,
+        }
+    }
 }
 
 /// A settlement response whose payer, if it names one, is an address: what a client may overlook, a proof must not. Errors:
@@ -39,6 +59,7 @@ impl From<SettlementResponse> for Statement {
     fn from(response: SettlementResponse) -> Statement {
         Statement {
             success: Some(response.success),
+            decoded: None,
             subject: Subject {
                 kind: "settlement",
                 network: Some(response.network),
@@ -77,7 +98,13 @@ fn any(json: &Json, names: &[&str]) -> bool {
 
 /// Whether this object carries a digest of the response, which a settlement response never does.
 pub(super) fn has_digest(json: &Json) -> bool {
-    any(json, HASH) || any(json, DIGEST)
+    any(json, HASH) || any(json, DIGEST) || described(json).is_some()
+}
+
+/// The member that describes the response in a seller's receipt of ours: its digest, and that of what was under its coding.
+fn described(json: &Json) -> Option<&Json> {
+    json.get("response")
+        .filter(|response| response.get("sha256").is_some())
 }
 
 /// Whether this object looks like a gateway's receipt: a digest of the response, or a payer and a transaction.
@@ -88,7 +115,22 @@ pub(super) fn is_gateway(json: &Json) -> bool {
 /// Reads a gateway's receipt. Errors: `receipt_invalid` when a digest or a transaction is malformed, or one thing is said in two
 /// ways; those of the fields.
 pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
-    let bare = field(json, HASH, |hash| sha256(hash.as_str()?))?;
+    let hash = |hash: &Json| sha256(hash.as_str()?);
+    let within = |error: Error| error.within("response");
+    let sent = described(json)
+        .map(|response| response.read("sha256", hash))
+        .transpose()
+        .map_err(within)?;
+    let decoded = described(json)
+        .map(|response| response.read_opt("decoded", |decoded| decoded.read("sha256", hash)))
+        .transpose()
+        .map_err(within)?
+        .flatten();
+    let bare = field(json, HASH, hash)?;
+    if bare.is_some() && sent.is_some() && bare != sent {
+        return Err(Error::new(Code::ReceiptInvalid, "response.sha256"));
+    }
+    let bare = bare.or(sent);
     let header = field(json, DIGEST, |hash| digest_field(hash.as_str()?))?;
     if bare.is_some() && header.is_some() && bare != header {
         return Err(Error::new(Code::ReceiptInvalid, "digest"));
@@ -108,6 +150,7 @@ pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
     })?;
     Ok(Statement {
         success: json.read_opt("success", Json::as_bool)?,
+        decoded,
         subject: Subject {
             kind: "receipt",
             network,
@@ -164,7 +207,15 @@ fn digest_field(text: &str) -> Result<[u8; 32], Error> {
 
 /// The report on a seller's statement.
 pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, Error> {
-    let Statement { success, mut subject } = statement;
+    let Statement {
+        success,
+        decoded,
+        mut subject,
+    } = statement;
+    // Bytes that still carry their coding are those that were sent; others are what was under it.
+    if !material.coded {
+        subject.sha256 = decoded.or(subject.sha256);
+    }
     let mut checks = Checks::default();
     checks.pass("format");
     if let Some(success) = success {

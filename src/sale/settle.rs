@@ -14,7 +14,7 @@ use super::kept::{Payment, Sale};
 use super::quoted::Quoted;
 use super::rows::{Fault, Rows};
 use super::told::{self, Told};
-use super::{wallet, Config};
+use super::{refund, wallet, Config};
 
 /// The worker of a sale: the row's id, and the turn that must still be the row's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -155,7 +155,7 @@ pub fn confirmed(
             moved => moved?,
         }
         // The order heard of a transfer that is owed back when that became known, and not again whenever somebody asks.
-        if rows.get(&refund_key(sale, transaction))?.is_none() {
+        if rows.get(&refund::key(sale.id(), transaction))?.is_none() {
             order.save(rows)?;
         }
         let delivers = matches!(order.order.state, order::State::Paid | order::State::Fulfilled);
@@ -233,10 +233,6 @@ pub fn second(
     Ok(finding)
 }
 
-fn refund_key(sale: &Sale, transaction: &str) -> String {
-    format!("refund/{}/{}", sale.id(), transaction.to_ascii_lowercase())
-}
-
 /// Money that is owed back, until someone shows that it went back. The finding, the first time.
 fn owe(
     rows: &mut Rows,
@@ -245,7 +241,7 @@ fn owe(
     transaction: &str,
     now: Seconds,
 ) -> Result<Option<Json>, Fault> {
-    let key = refund_key(sale, transaction);
+    let key = refund::key(sale.id(), transaction);
     if rows.get(&key)?.is_some() {
         return Ok(None);
     }

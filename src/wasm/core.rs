@@ -2,7 +2,7 @@
 
 use super::Input;
 use crate::address::Address;
-use crate::eip3009::{Authorization, AuthorizationDigest};
+use crate::eip3009::{Authorization, AuthorizationDigest, Cancellation};
 use crate::eip712::{self, Domain};
 use crate::error::{Code, Error};
 use crate::json::Json;
@@ -21,6 +21,9 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "permit2TypedData" => permit(input).map(|(permit, chain_id)| permit.typed_data(chain_id)),
         "signPermit2" => sign_permit2(input),
         "recoverPermit2Payer" => recover_permit2_payer(input),
+        "cancellationDigest" => cancellation_digest(input),
+        "cancellationCalldata" => cancellation_calldata(input),
+        "signTypedData" => sign_typed_data(input),
         "hashTypedData" => hash_typed_data(input),
         "addressOfKey" => input
             .secret("privateKey")
@@ -106,6 +109,26 @@ fn recover_payer(input: &Input) -> Result<Json, Error> {
         .json
         .read("signature", recover)
         .map(|address| address.to_json())
+}
+
+/// Input `{cancellation: {authorizer, nonce}, domain}`; answer the EIP-712 digest.
+fn cancellation_digest(input: &Input) -> Result<Json, Error> {
+    let cancellation = input.json.read("cancellation", Cancellation::from_json)?;
+    let domain = input.json.read("domain", Domain::from_json)?;
+    cancellation.digest(&domain).map(encoded)
+}
+
+/// Input `{cancellation, signature}`; answer the call of the token.
+fn cancellation_calldata(input: &Input) -> Result<Json, Error> {
+    let cancellation = input.json.read("cancellation", Cancellation::from_json)?;
+    let calldata = |signature: &Json| cancellation.calldata(signature.as_str()?);
+    input.json.read("signature", calldata).map(encoded)
+}
+
+/// Input `{typedData}` and the key; answer the signature.
+fn sign_typed_data(input: &Input) -> Result<Json, Error> {
+    let digest = input.json.read("typedData", eip712::hash_typed_data)?;
+    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn hash_typed_data(input: &Input) -> Result<Json, Error> {

@@ -3,16 +3,24 @@
 use super::Input;
 use crate::eip3009::Authorization;
 use crate::error::Error;
-use crate::evidence::{self, Context};
+use crate::evidence::{self, Context, Refund};
 use crate::json::Json;
 use crate::permit2::Permit;
-use crate::{conflict, receipt};
+use crate::{claim, conflict, hex, receipt};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     match name {
         "resolve" => Some(resolve(&input.json)),
+        "refundClosed" => Some(refund_closed(&input.json)),
         "verifyReceipt" => Some(verify_receipt(input)),
+        "claimDigest" => Some(claim_digest(&input.json)),
+        "claimPaymentIdHash" => Some(
+            input
+                .json
+                .read("id", |id| claim::payment_id_hash(id.as_str()?))
+                .map(|hash| Json::text(hex::encode(hash))),
+        ),
         "findConflicts" => Some(find_conflicts(&input.json)),
         "bundleEvidenceTargets" => Some(
             input
@@ -44,6 +52,26 @@ fn resolve(input: &Json) -> Result<Json, Error> {
     Ok(evidence::resolve(&authorizations, &context, evidence).to_json())
 }
 
+/// Input `{refund, ctx: {trustSafe?}, evidence: []}`; answer `{closed: true, transaction, logIndexes}` or `{closed: false, reason}`.
+fn refund_closed(input: &Json) -> Result<Json, Error> {
+    let refund = input.read("refund", Refund::from_json)?;
+    let trust_safe = input.read_opt("ctx", |ctx| ctx.read_opt("trustSafe", Json::as_bool))?;
+    let evidence = input.read("evidence", Json::as_array)?;
+    Ok(
+        match evidence::refunded(&refund, trust_safe.flatten().unwrap_or(false), evidence) {
+            Ok(refunded) => Json::object([
+                ("closed", Json::Bool(true)),
+                ("transaction", Json::text(hex::encode(refunded.transaction))),
+                (
+                    "logIndexes",
+                    Json::Array(refunded.transfers.into_iter().map(Json::number).collect()),
+                ),
+            ]),
+            Err(reason) => Json::object([("closed", Json::Bool(false)), ("reason", Json::text(reason))]),
+        },
+    )
+}
+
 fn verify_receipt(input: &Input) -> Result<Json, Error> {
     let none = Json::Object(Vec::new());
     let receipt = input.json.read("receipt", Json::as_str)?;
@@ -52,6 +80,18 @@ fn verify_receipt(input: &Input) -> Result<Json, Error> {
         input.json.get("material").unwrap_or(&none),
         input.bytes.as_deref(),
     )
+}
+
+/// Input `{claim: text}`; answer `{body, digest, typedData, keccak256}`: what its payer signs, and the hash of exactly this text.
+fn claim_digest(input: &Json) -> Result<Json, Error> {
+    let text = input.read("claim", Json::as_str)?;
+    let (claim, _) = claim::parse(text).map_err(|error| error.within("claim"))?;
+    Ok(Json::object([
+        ("body", Json::text(hex::encode(claim.body()?))),
+        ("digest", Json::text(hex::encode(claim.digest()?))),
+        ("typedData", claim.typed_data()?),
+        ("keccak256", Json::text(hex::encode(claim::file_hash(text)))),
+    ]))
 }
 
 /// Input `{bundles: [text]}`; answer the findings.

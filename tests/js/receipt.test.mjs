@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { verifyReceipt } from "counterfoil/verify";
 
-const { cases } = JSON.parse(readFileSync(new URL("../receipts/cases.json", import.meta.url), "utf8"));
+const casesOf = (name) => JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8")).cases;
+const cases = [...casesOf("cases"), ...casesOf("claims")];
 const bytes = (hex) => Uint8Array.from(Buffer.from(hex.slice(2), "hex"));
 
 test("every case has the verdict and the checks expected of it", () => {

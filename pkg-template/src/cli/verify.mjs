@@ -56,7 +56,7 @@ async function evidenceOf(file) {
   }
 }
 
-/** Evidence for every payment that a bundle names, read from the nodes that the command line names. */
+/** Evidence for every payment that a bundle or a claim names, read from the nodes that the command line names. */
 async function readNow(receipt, given) {
   if (!given.rpc) return [];
   const tag = given.tag ?? "finalized";
@@ -67,7 +67,7 @@ async function readNow(receipt, given) {
   if (rpcs.some(({ network }) => network === undefined) && networks.size > 1) {
     throw usageError("the bundle names several networks: say --rpc <network>=<url> for each");
   }
-  if (!targets.length) say("Only a bundle says what to read from the chain: --rpc was not used.");
+  if (!targets.length) say("Only a bundle or a claim says what to read from the chain: --rpc was not used.");
   const read = targets.map(async ({ network, asset, payer, nonce }) => {
     const sources = forNetwork(rpcs, network);
     if (!sources.length) return [];

@@ -1,5 +1,7 @@
 // Quotes and orders, and what time alone changes.
 
+import { object } from "../boundary.mjs";
+import { readTransaction } from "../rpc.mjs";
 import { readAll } from "./chain.mjs";
 
 export function ordersOf(host) {
@@ -64,6 +66,16 @@ export function ordersOf(host) {
         if (rows.length === 0) return;
         after = rows.at(-1).key;
       }
+    },
+
+    /**
+     * Closes a record of money owed back, when the chain shows that `transaction` gave it back. What `refundsOwed` gives is what `refund` takes.
+     */
+    async refunded({ refund, transaction }) {
+      const { sale, transaction: owed, network } = object(refund, "refund");
+      const evidence = await readTransaction(host.rpcs(network), { transaction });
+      const { decision, reason, refund: now } = await host.step("refunded", { refund: { sale, transaction: owed }, evidence });
+      return { closed: decision === "closed", ...(reason && { reason }), refund: now };
     },
 
     /**

@@ -1,0 +1,88 @@
+//! Closing an unknown early: a cancellation of the nonce is signed on request, written down, and handed to whoever pays its gas.
+//!
+//! It races with the payment, and the token decides: whichever lands first ends the nonce. Which one it was is read from the chain
+//! like any other end: a final cancellation closes the generation, a transfer is the purchase.
+
+use super::record::{Intent, Status};
+use super::{buy, done, fail, persist, Context, Effect, Phase, State, Then};
+use crate::attempt::{self, Attempt};
+use crate::eip3009::Cancellation;
+use crate::error::{Code, Error};
+use crate::hex;
+use crate::json::Json;
+
+/// Asks for the signature, unless it was given before. Refused, in this order: `intent_unknown`, `nothing_to_cancel`: the intent
+/// has an answer, or no authorization of it is sent and unresolved.
+pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, Error> {
+    let Some(intent) = &state.intent else {
+        return Ok(fail(state, Code::IntentUnknown.into()));
+    };
+    let Some(attempt) = open(intent) else {
+        return Ok(fail(state, Code::NothingToCancel.into()));
+    };
+    if attempt.cancellation.is_some() {
+        return hand_out(state);
+    }
+    let cancellation = Cancellation::of(&attempt.authorization);
+    let effect = Effect::Sign(Json::object([
+        ("typedData", cancellation.typed_data(&attempt.domain)),
+        ("domain", attempt.domain.to_json()),
+        (
+            "digest",
+            Json::text(hex::encode(cancellation.digest(&attempt.domain)?)),
+        ),
+    ]));
+    state.phase = Phase::Sign;
+    Ok(effect)
+}
+
+/// The authorization that may still land. Who has the answer has nothing to stop: the seller is owed this payment.
+fn open(intent: &Intent) -> Option<&Attempt> {
+    let sent = |attempt: &&Attempt| attempt.state == attempt::State::Sent;
+    intent
+        .current()
+        .filter(sent)
+        .filter(|_| intent.status == Status::Open)
+}
+
+/// The signature is the payer's, and is written down before it leaves.
+pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let attempt = state.current()?;
+    match Cancellation::of(&attempt.authorization).recover(&attempt.domain, signature) {
+        Ok(signer) if signer == context.config.payer => {}
+        Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),
+        Err(error) => return Ok(fail(state, error.within("signature").into())),
+    }
+    let signature = buy::normalised(signature)?;
+    state.current_mut()?.cancellation = Some(Json::object([
+        ("at", Json::number(context.now)),
+        ("signature", Json::text(signature)),
+    ]));
+    Ok(persist(state, None, Then::Cancelling, context))
+}
+
+/// `{to, data, network}` of the transaction.
+pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
+    let attempt = state.current()?;
+    let rail = state.intent()?.rail.as_ref();
+    let invalid = |field: &str| Error::new(Code::StateInvalid, field);
+    let kept = attempt
+        .cancellation
+        .as_ref()
+        .ok_or_else(|| invalid("cancellation"))?;
+    let signature = kept.read("signature", Json::as_str)?;
+    let call = Json::object([
+        ("to", attempt.domain.verifying_contract.to_json()),
+        (
+            "data",
+            Json::text(hex::encode(
+                Cancellation::of(&attempt.authorization).calldata(signature)?,
+            )),
+        ),
+    ])
+    .with("network", rail.ok_or_else(|| invalid("rail"))?.network.to_json());
+    match done(state, "unknown") {
+        Effect::Done(resolution) => Ok(Effect::Done(resolution.with("cancellation", call))),
+        other => Ok(other),
+    }
+}

@@ -1,0 +1,227 @@
+//! The claim of a purchase that was paid and not delivered: put together from the record, signed, written down, handed over.
+
+use super::record::{Intent, Status};
+use super::{buy, done, fail, persist, recover, Context, Effect, Failure, Phase, State, Then};
+use crate::address::Address;
+use crate::attempt::{self, Attempt};
+use crate::claim::{self, Claim, Event, Signed, Statement, What};
+use crate::error::{Code, Error, Money};
+use crate::hex;
+use crate::intent;
+use crate::json::Json;
+use crate::receipt;
+use crate::x402::payment_required::Offer;
+
+/// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
+/// `paid_wrong_terms`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may still be
+/// had, `claim_unpaid`; `receipt_invalid` for a receipt that is about another payment.
+pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    if let Some(failure) = refusal(state, context) {
+        return Ok(fail(state, failure));
+    }
+    let claim = gathered(state, context)?;
+    if signed_before(state.intent()?, &claim) {
+        return hand_out(state);
+    }
+    state.draft = Some(claim.to_json());
+    state.phase = Phase::Sign;
+    Ok(Effect::Sign(Json::object([
+        ("typedData", claim.typed_data()?),
+        ("digest", Json::text(hex::encode(claim.digest()?))),
+    ])))
+}
+
+fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
+    let Some(intent) = &state.intent else {
+        return Some(Code::IntentUnknown.into());
+    };
+    let is = |wanted: attempt::State| intent.current().is_some_and(|attempt| attempt.state == wanted);
+    match intent.status {
+        Status::Delivered => Some(Code::ClaimDelivered.into()),
+        _ if is(attempt::State::WrongTerms) => Some(Code::PaidWrongTerms.into()),
+        Status::Open if is(attempt::State::Sent) => Some(recover::unresolved_failure(state, context)),
+        Status::Open if is(attempt::State::Paid) => {
+            Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
+        }
+        _ if intent.claim.is_none() => Some(Code::ClaimUnpaid.into()),
+        _ => None,
+    }
+}
+
+/// The claim as the record tells it now.
+fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
+    let invalid = |field: &str| Error::new(Code::StateInvalid, field);
+    let intent = state.intent()?;
+    let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
+    let held = intent.claim.as_ref().ok_or_else(|| invalid("claim"))?;
+    let word = |json: &Json| hex::decode_array(json.as_str()?);
+    let quote_hash = held.read("quoteHash", word)?;
+    let quote = intent.quotes.iter().find(|quote| quote.quote_hash == quote_hash);
+    let requirements = quote.ok_or_else(|| invalid("quotes"))?.requirements.clone();
+    let paid = paid(intent)?;
+    let (pay_to, amount) = match &paid {
+        Some((_, signed)) => (signed.authorization.to, signed.authorization.value),
+        None => {
+            let terms = Offer {
+                requirements: requirements.clone(),
+            }
+            .terms()?;
+            (terms.pay_to, terms.amount)
+        }
+    };
+    let nonce = match &paid {
+        Some((_, signed)) => signed.authorization.nonce,
+        None => intent::authorization_nonce(
+            &intent.intent_id,
+            &rail.payer,
+            &rail.network,
+            &rail.asset,
+            intent.generation,
+            0,
+            context.secret,
+        )?,
+    };
+    let attempt = paid.as_ref().map(|(attempt, _)| *attempt);
+    let payment_id = attempt.and_then(|attempt| attempt.payment_id.as_deref());
+    let transaction = held
+        .read_opt("transaction", Json::as_string)?
+        .map(|hash| hash.to_ascii_lowercase());
+    let missing = match &state.start.receipt {
+        Some(text) => Some(missing(text, &rail.payer, transaction.as_deref())?),
+        None => held.read_opt("sha256", word)?,
+    };
+    Ok(Claim {
+        at: context.now.max(intent.updated_at),
+        intent_id: intent.intent_id.clone(),
+        fingerprint: intent.request.fingerprint()?,
+        request: intent.request.clone(),
+        quote_hash,
+        requirements,
+        payer: rail.payer,
+        pay_to,
+        amount,
+        asset: rail.asset,
+        network: rail.network,
+        nonce,
+        generation: attempt.map_or(intent.generation, |attempt| attempt.generation),
+        keyed: intent.keyed,
+        payment_id_hash: payment_id.map(claim::payment_id_hash).transpose()?,
+        transaction,
+        settlement: attempt.and_then(|attempt| attempt.settlement.clone()),
+        evidence: attempt
+            .map(|attempt| attempt.evidence.clone())
+            .unwrap_or_default(),
+        response_sha256: missing,
+        timeline: timeline(intent, held, paid.is_some())?,
+        statement: Statement {
+            status: intent.status.as_str().to_owned(),
+            why: held.read("why", Json::as_string)?,
+            reason: intent.reason.clone(),
+        },
+        signed: paid.map(|(_, signed)| signed),
+    })
+}
+
+/// The digest of the answer that the seller's receipt for this very payment names. Errors, at `receipt`: those of the document,
+/// `receipt_invalid` when it is about another payment or names no digest.
+fn missing(text: &str, payer: &Address, transaction: Option<&str>) -> Result<[u8; 32], Error> {
+    let within = |error: Error| error.within("receipt");
+    let named = receipt::named(text).map_err(within)?;
+    let same = named.payer.is_none_or(|one| one == *payer)
+        && named.transaction.is_some()
+        && named.transaction.as_deref() == transaction;
+    let invalid = || Error::new(Code::ReceiptInvalid, "receipt");
+    named.sha256.filter(|_| same).ok_or_else(invalid)
+}
+
+/// The attempt that paid, with its signature.
+fn paid(intent: &Intent) -> Result<Option<(&Attempt, Signed)>, Error> {
+    let mut numbered = (0..).zip(&intent.attempts);
+    let Some((number, attempt)) = numbered.find(|(_, attempt)| attempt.state == attempt::State::Paid) else {
+        return Ok(None);
+    };
+    let Some(signature) = attempt.signature.clone() else {
+        return Err(Error::new(Code::StateInvalid, "attempts"));
+    };
+    let signed = Signed {
+        attempt: number,
+        authorization: attempt.authorization.clone(),
+        domain: attempt.domain.clone(),
+        digest: attempt.authorization.digest(&attempt.domain)?.digest,
+        signature,
+    };
+    Ok(Some((attempt, signed)))
+}
+
+/// Where the attempt that paid was lost, the attempts that are known did not pay.
+fn timeline(intent: &Intent, held: &Json, known: bool) -> Result<Vec<Event>, Error> {
+    let whole = |at, what| Event {
+        at,
+        attempt: None,
+        what,
+    };
+    let mut events: Vec<Event> = (0..)
+        .zip(intent.attempts.iter().filter(|_| known))
+        .flat_map(|(number, attempt)| Event::of_attempt(number, attempt))
+        .collect();
+    let why = held.read("why", Json::as_string)?;
+    events.push(whole(held.read("at", Json::as_u64)?, What::Claimed { why }));
+    if intent.status == Status::Released {
+        let at = held
+            .read_opt("releasedAt", Json::as_u64)?
+            .unwrap_or(intent.updated_at);
+        let reason = intent.reason.clone();
+        events.push(whole(at, What::Released { reason }));
+    }
+    events.sort_by_key(|event| event.at);
+    Ok(events)
+}
+
+/// The same claim is the same bytes: only when it is made is no reason to sign it anew.
+fn signed_before(intent: &Intent, claim: &Claim) -> bool {
+    let file = intent
+        .claim
+        .as_ref()
+        .and_then(|held| held.get("file")?.as_str().ok());
+    file.and_then(|file| claim::parse(file).ok())
+        .is_some_and(|(before, _)| {
+            before
+                == Claim {
+                    at: before.at,
+                    ..claim.clone()
+                }
+        })
+}
+
+/// The signature is the payer's, and the file is written down before it leaves.
+pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let draft = state
+        .draft
+        .take()
+        .ok_or_else(|| Error::new(Code::StateInvalid, "draft"))?;
+    let claim = Claim::unsigned(&draft)?;
+    match claim.recover(signature) {
+        Ok(signer) if signer == claim.payer => {}
+        Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),
+        Err(error) => return Ok(fail(state, error.within("signature").into())),
+    }
+    let file = claim.file(&buy::normalised(signature)?)?;
+    let sha256 = claim.response_sha256.map(|hash| Json::text(hex::encode(hash)));
+    let intent = state.intent_mut()?;
+    intent.claim = intent
+        .claim
+        .take()
+        .map(|held| held.with_some("sha256", sha256).with("file", Json::text(file)));
+    Ok(persist(state, None, Then::Claimed, context))
+}
+
+/// The exact text of the file.
+pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
+    let intent = state.intent()?;
+    let file = intent.claim.as_ref().and_then(|held| held.get("file")).cloned();
+    let file = file.ok_or_else(|| Error::new(Code::StateInvalid, "claim"))?;
+    match done(state, intent.status.as_str()) {
+        Effect::Done(resolution) => Ok(Effect::Done(resolution.with("claim", file))),
+        other => Ok(other),
+    }
+}
