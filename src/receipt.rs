@@ -22,8 +22,14 @@ use crate::base64;
 use crate::claim;
 use crate::error::Error;
 use crate::json::{self, Json};
+use crate::sale;
 use crate::x402::settlement_response::{self, SettlementResponse};
 use material::Material;
+
+fn ours(json: &Json) -> bool {
+    let kind = json.get("type").and_then(|kind| kind.as_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("counterfoil/"))
+}
 
 /// A document of a known profile.
 enum Profile {
@@ -79,6 +85,9 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         Ok(Profile::Bundle(json))
     } else if is(claim::TYPE) {
         Ok(Profile::Claim(json))
+    } else if ours(&json) && !is(sale::receipt::TYPE) {
+        // A document of ours that is not known here is not taken for a seller's.
+        Err(bundle::invalid(""))
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
         SettlementResponse::from_json(&json).and_then(settlement)
     } else if profiles::is_gateway(&json) {

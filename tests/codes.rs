@@ -44,6 +44,15 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         &["cyclic_input", "internal_error", "not_loaded"],
     ),
     ("tests/js/payer-refusals.test.mjs", &["request_body_unsupported"]),
+    (
+        "tests/js/claims.test.mjs",
+        &[
+            "claim_delivered",
+            "claim_unpaid",
+            "intent_unknown",
+            "nothing_to_cancel",
+        ],
+    ),
 ];
 
 fn root() -> &'static Path {
