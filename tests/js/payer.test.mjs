@@ -259,7 +259,7 @@ test("release closes what is paid and undelivered, and throws while anything is 
   const error = await thrown(payer.release(intentId, "not wanted any more"));
   assert.deepEqual([error.code, error.money], ["outcome_unknown", "possible"]);
   assert.equal((await journal.intents())[0].status, "open");
-  await assert.rejects(payer.release(`0x${"00".repeat(32)}`, ""), { code: "state_invalid" });
+  await assert.rejects(payer.release(`0x${"00".repeat(32)}`, ""), { code: "intent_unknown" });
 });
 
 test("what needs no payment passes through, and so does the network's own error", async (t) => {
