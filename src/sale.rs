@@ -33,6 +33,7 @@ pub mod receipt;
 pub mod refund;
 pub mod rows;
 pub mod settle;
+pub mod status;
 pub mod told;
 pub mod tripwire;
 pub mod wallet;
@@ -220,7 +221,7 @@ fn decide(step: &str, rows: &mut Rows, input: &Json, config: &Config, now: Secon
         "settling" => settle::settling(rows, &worker()?, config, now)?,
         "settled" => settle::settled(rows, &worker()?, input, config, now)?,
         "answer" => close::close(rows, &worker()?, input, config, now)?,
-        "status" => reading::status(rows, input, config, now)?,
+        "status" => status::status(rows, input, config, now)?,
         "due" => reading::due(rows, input, config, now)?,
         "refunded" => refund::close(rows, input, config, now)?,
         "quote" => return quoted::open(rows, input, now),

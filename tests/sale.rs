@@ -224,17 +224,46 @@ fn a_sign_of_life_keeps_the_lease() {
     assert_eq!(decision(&world.step("admit", &input)), "read");
 }
 
+/// An order of purchase 0's price.
+fn quoted(world: &mut World) -> Json {
+    let quote = json::parse(&format!(
+        r#"{{"key":"quote-0123456789","terms":{{"network":"eip155:84532","asset":"{TOKEN}","payTo":"{SELLER}","amount":"10000"}}}}"#
+    ));
+    let order = world.step("quote", &quote.unwrap());
+    order.require("order").unwrap().require("id").unwrap().clone()
+}
+
+/// What the seller gives back is not delivered as well.
+#[test]
+fn a_paid_order_that_is_refunded_is_not_delivered() {
+    let mut world = World::new(1, Chaos::default());
+    let id = quoted(&mut world);
+    let input = world.payment(0).with("order", id.clone());
+    let process = world.step("admit", &input);
+    world.step("settling", &worker(&process));
+    let settlement = json::parse(&format!(
+        r#"{{"success":true,"transaction":"0x{}","network":"eip155:84532"}}"#,
+        "cd".repeat(32)
+    ));
+    world.step(
+        "settled",
+        &worker(&process).with("settlement", settlement.unwrap()),
+    );
+    world.pass(LEASE);
+    let refund = Json::object([
+        ("order", id),
+        ("event", Json::object([("type", Json::text("refund"))])),
+    ]);
+    world.step("order", &refund);
+    assert_eq!(code(&world.step("admit", &input)), "refund_owed");
+}
+
 /// One order, two buyers: the second paid it, and the cheque of the first, refused before, lands all the same. That money is owed back, and
 /// buys nothing.
 #[test]
 fn a_late_transfer_for_an_order_that_another_paid_is_owed_back() {
     let mut world = World::new(1, Chaos::default());
-    let quote = json::parse(&format!(
-        r#"{{"key":"quote-0123456789","terms":{{"network":"eip155:84532","asset":"{TOKEN}","payTo":"{SELLER}","amount":"10000"}}}}"#
-    ))
-    .unwrap();
-    let order = world.step("quote", &quote);
-    let id = order.require("order").unwrap().require("id").unwrap().clone();
+    let id = quoted(&mut world);
 
     let first_input = world.payment(0).with("order", id.clone());
     let first = world.step("admit", &first_input);

@@ -111,7 +111,10 @@ pub fn admit(rows: &mut Rows, input: &Input, config: &Config, now: Seconds) -> R
         (None, _) => input.presented.quote_hash,
     };
     let other_id = found.as_ref().is_some_and(|found| found.other_id);
-    let sale = found.map(|found| found.sale);
+    let mut sale = found.map(|found| found.sale);
+    if let Some(sale) = sale.as_mut() {
+        retire(rows, sale, config, now)?;
+    }
     let id = sale.as_ref().map_or(input.id(), |sale| sale.id()).to_owned();
     let request = kept::request(&input.presented, &id, quote_hash);
     let poll = config.poll(&input.presented.id);
@@ -156,7 +159,9 @@ pub fn admit(rows: &mut Rows, input: &Input, config: &Config, now: Seconds) -> R
                 taken => sale.record = taken?,
             }
             sale.turn += 1;
+            let undelivered = order.is_some_and(|order| !order.is_delivered());
             let told = match sale.record.state {
+                State::Settled if undelivered => told::refund_owed(),
                 State::Settled => told::process(&sale, config)?,
                 _ => told::read(&sale, "latest"),
             };
@@ -242,6 +247,17 @@ pub fn load(rows: &Rows, id: &str) -> Result<Option<Box<Sale>>, Fault> {
             _ => Err(Error::new(Code::RecordInvalid, "alias").into()),
         },
     }
+}
+
+/// Past its retention only the receipt is left, whether anything swept or not.
+pub fn retire(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -> Result<(), Fault> {
+    if sale.record.state == State::Delivered && now >= sale.kept_until(config.retention) {
+        sale.record.state = State::Expired;
+        sale.record.response = None;
+        rows.delete(&kept::answer_key(sale.id()))?;
+        save(rows, sale, config)?;
+    }
+    Ok(())
 }
 
 /// Writes a sale.

@@ -129,6 +129,11 @@ impl Quoted {
         rows.put(&key(&self.order.id), self.to_json(), due)
     }
 
+    /// Whether what was ordered is delivered for the money: not after it was called off, or is owed back.
+    pub fn is_delivered(&self) -> bool {
+        matches!(self.order.state, State::Paid | State::Fulfilled)
+    }
+
     /// Moves the order; its effects wait in the row. Errors: those of [`order::advance`].
     pub fn advance(&mut self, event: &Event, now: Seconds) -> Result<(), Error> {
         let (order, effects) = order::advance(self.order.clone(), event, now)?;

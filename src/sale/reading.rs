@@ -208,10 +208,7 @@ pub fn due(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Resu
     }
     match sale.record.state {
         State::Delivered if now >= sale.kept_until(config.retention) => {
-            sale.record.state = State::Expired;
-            sale.record.response = None;
-            rows.delete(&super::kept::answer_key(sale.id()))?;
-            admit::save(rows, &sale, config)?;
+            admit::retire(rows, &mut sale, config, now)?;
             Ok(Told::plain("expired"))
         }
         State::Delivered | State::Expired => Ok(told::read(&sale, "finalized")),
@@ -223,61 +220,4 @@ pub fn due(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Resu
         }
         State::Settled => Ok(Told::plain("wait")),
     }
-}
-
-/// Where a payment stands, for its payer only: whoever shows a payment of the sale that the payer signed. Input `{ids,
-/// presented}`; nothing at all is said to others.
-pub fn status(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> Result<Told, Fault> {
-    let presented = input.read("presented", super::presented::Presented::from_json)?;
-    let ids = input.read("ids", |list| list.as_list(Json::as_string))?;
-    let mut found = None;
-    for id in &ids {
-        if found.is_none() {
-            found = admit::load(rows, id)?;
-        }
-    }
-    let slot = super::kept::slot_key(&presented.network, &presented.asset, &presented.authorization);
-    let theirs = |sale: &Sale| {
-        sale.record.request.payer == presented.payer
-            && sale.payments.iter().any(|payment| payment.slot_key() == slot)
-    };
-    let Some(sale) = found.filter(|sale| theirs(sale)) else {
-        return Ok(Told::plain("unknown"));
-    };
-    let (state, code) = match sale.record.state {
-        State::InFlight | State::Settled => (sale.record.state, Some(Code::PaymentInFlight)),
-        State::Failed => (State::Failed, Some(Code::PaymentRejected)),
-        state => (state, None),
-    };
-    let left = sale.record.lease_until.saturating_sub(now).clamp(1, 5);
-    let waiting = matches!(state, State::InFlight | State::Settled);
-    let (money, next) = match (state, code) {
-        (State::Settled, _) => ("proven", "resend_same"),
-        (State::Delivered, _) => ("proven", "resend_same"),
-        (State::Expired, _) => ("proven", "lookup_receipt"),
-        (State::Failed, _) => ("none", "resend_same"),
-        (State::InFlight, _) => ("possible", "wait"),
-    };
-    let status = Json::object([
-        ("paymentId", Json::text(presented.id.as_str())),
-        ("state", Json::text(state.as_str())),
-        ("money", Json::text(money)),
-        ("next", Json::text(next)),
-    ])
-    .with_some("retryAfter", waiting.then(|| Json::number(left)))
-    .with_some("transaction", sale.transaction.as_deref().map(Json::text))
-    .with_some(
-        "receipt",
-        sale.record
-            .receipt_id
-            .as_deref()
-            .map(|id| Json::text(config.receipt_path(id))),
-    );
-    let headers = match waiting {
-        true => Json::object([("retry-after", Json::text(left.to_string()))]),
-        false => Json::object([]),
-    };
-    Ok(Told::plain("status")
-        .with("status", status)
-        .with("headers", headers))
 }

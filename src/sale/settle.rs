@@ -4,7 +4,7 @@ use crate::admission::State;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
-use crate::order::{self, Event, LateRule};
+use crate::order::{Event, LateRule};
 use crate::outcome;
 use crate::time::Seconds;
 use crate::x402::settlement_response::SettlementResponse;
@@ -158,8 +158,7 @@ pub fn confirmed(
         if rows.get(&refund::key(sale.id(), transaction))?.is_none() {
             order.save(rows)?;
         }
-        let delivers = matches!(order.order.state, order::State::Paid | order::State::Fulfilled);
-        if !delivers || order.order.transaction != Some(hash) {
+        if !order.is_delivered() || order.order.transaction != Some(hash) {
             sale.record.state = State::Expired;
             sale.record.lease_until = now;
             sale.transaction = Some(transaction.to_owned());

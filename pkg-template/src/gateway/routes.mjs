@@ -40,7 +40,7 @@ export function routesOf(host, sale) {
     const payment = paymentOf(request);
     if (!payment) return missing();
     const { presented } = await sale.read({ ...request, call: undefined }, payment.value);
-    const told = await host.step("status", { ids: host.ids(id), presented });
+    const told = await host.step("status", { id, ids: host.ids(id), presented });
     return told.status ? jsonAnswer(200, told.status, told.headers) : missing();
   }
 
