@@ -94,6 +94,11 @@ export interface GatewayOptions {
   lease?: Seconds; retention?: Seconds;
   /** Larger answers are not kept, only their digest: 1 MiB. */
   maxStoredBody?: number;
+  /**
+   * "https://shop.example". A payment id is bound to the URL of its request, host included: a shop that is reached under several names or behind a
+   * proxy that changes them says here which one counts, or one purchase looks like two.
+   */
+  origin?: string;
   /** Path of the receipts and of where payments stand: "/counterfoil". */
   base?: string;
   /** What one wallet may pay here within a window, payments of unknown end included. */

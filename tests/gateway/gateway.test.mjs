@@ -263,6 +263,15 @@ test("a coded answer's receipt names the bytes as sent and what was under the co
   assert.deepEqual(response.decoded, { contentCoding: "gzip", sha256: sha256(text), length: text.length });
 });
 
+test("one shop under two names is one shop when it says which", async (t) => {
+  for (const [options, status] of [[{ origin: "https://shop.example" }, 200], [{}, 409]]) {
+    const { url, buyer, price } = await scene(t, { options });
+    const payment = await pay(buyer, price, { id: randomId() });
+    assert.equal((await send(url, payment)).status, 200);
+    assert.equal((await send(url.replace("127.0.0.1", "localhost"), payment)).status, status);
+  }
+});
+
 test("an answer too large to be kept shows its receipt; headers of earlier middleware stand on every answer", async (t) => {
   const before = [(req, res, next) => { res.set("access-control-allow-origin", "*"); next(); }];
   const { url, buyer, price } = await scene(t, { before, options: { maxStoredBody: 10 } });

@@ -33,7 +33,7 @@ export function createGateway(options) {
 }
 
 function hostOf(options) {
-  const { store, secret, rpc, base = "/counterfoil", clock = now, onAlert, onEffect, late, order, call: callOf, keyId = "k1", older = [], ...settings } = object(options, "options");
+  const { store, secret, rpc, base = "/counterfoil", origin, clock = now, onAlert, onEffect, late, order, call: callOf, keyId = "k1", older = [], ...settings } = object(options, "options");
   for (const name of ["update", "read", "scan"]) wants(object(store, "store")[name], "function", `store.${name}`);
   if (!isBytes(secret)) throw new CounterfoilError(secret === undefined ? "missing_field" : "invalid_type", { field: "secret" });
   for (const [name, value] of Object.entries({ clock, onAlert, onEffect, late, order, call: callOf })) {
@@ -41,10 +41,16 @@ function hostOf(options) {
   }
   if (!/^\/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-]$/.test(base)) throw new CounterfoilError("invalid_type", { field: "base" });
   const keys = [{ keyId, secret: Uint8Array.from(secret) }, ...older.map((key) => ({ keyId: key.keyId, secret: Uint8Array.from(key.secret) }))];
+  if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).origin === origin)) throw new CounterfoilError("url_invalid", { field: "origin" });
   const config = call("saleConfig", { config: { ...settings, base } });
   const host = {
     store, config, base, clock, order, callOf, late,
     rpcs: (network) => [object(rpc, "rpc")[network] ?? []].flat(),
+    /** The address that a request is bound to: whatever name of the shop it came under, when `origin` says which. */
+    address(url) {
+      const { pathname, search } = new URL(url);
+      return origin === undefined ? url : `${origin}${pathname}${search}`;
+    },
     /** Payments that a request of this process is working on, by their place in the token contract. */
     running: new Map(),
     watched: false,

@@ -8,7 +8,7 @@ import { kept, problemAnswer, storedAnswer } from "./web.mjs";
 export function saleOf(host) {
   /** The payment in a header, with the payer that its signature names. */
   async function read(request, header) {
-    const params = { header, method: request.method, url: request.url, call: host.callOf?.(request) ?? undefined };
+    const params = { header, method: request.method, url: host.address(request.url), call: host.callOf?.(request) ?? undefined };
     let told = call("saleRead", params, request.body);
     if (told.ask) {
       const contract = await askContract(host.rpcs(told.ask.network), told.ask);
