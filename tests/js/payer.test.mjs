@@ -82,12 +82,13 @@ test("a retry loop around a lost answer sends the same bytes and signs once", as
 });
 
 test("with no chain to read an unknown stays unknown; after the window a new one is signed for the same nonce", async (t) => {
+  const clock = clockwork();
   const seller = await shop(t, (req, res, payment) => {
-    if (!payment) return priced(res);
+    // One clock for both: the window is counted from the seller's.
+    if (!payment) return priced(res, { headers: { date: new Date(clock.now * 1000).toUTCString() } });
     if (seller.answers) return sold(res, payment);
     req.socket.destroy();
   });
-  const clock = clockwork();
   const { payer, signer, journal } = buyer({ clock });
   const error = await thrown(payer.fetch(seller.url, { intent }));
   assert.deepEqual([error.code, error.money, error.next], ["outcome_unknown", "possible", "wait"]);
