@@ -1,7 +1,7 @@
 // Compiled against the packed package, never run. Each @ts-expect-error is a line that must not compile.
 
-import { CounterfoilError, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
-import { admit, advanceOrder, authorizationNonce, callKey, classify, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
+import { CounterfoilError, createPayer, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
+import { admit, advanceOrder, authorizationNonce, callKey, classify, refundClosed, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
 import { postgresStore, sqliteStore, type GatewayStore } from "counterfoil/gateway";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
@@ -82,4 +82,18 @@ await store.update(["k"], () => ({ puts: [{ key: "k", value: "text" }] }));
 // @ts-expect-error the database is handed in
 sqliteStore({ file: "gateway.db" });
 
-export { counted, amount, big, many, money, packed, raw, read, report };
+declare const journal2: Parameters<typeof createPayer>[0]["journal"];
+const payer = createPayer({ signer: { privateKey: key }, journal: journal2 });
+const claim: string = await payer.claim("i", { receipt: "{}" });
+(await payer.cancel("i")).data satisfies `0x${string}`;
+// @ts-expect-error a claim is about one intent
+await payer.claim();
+
+const back = { chainId: "0x1", block: { number: "0x1", hash: "0x00", timestamp: "0x1", tag: "finalized" }, receipt: null } as const;
+const told = refundClosed({ payer: "0x00", network: "eip155:8453", asset: "0x00", amount: "1", transaction: "0x00" }, back);
+if (told.closed) told.logIndexes satisfies number[];
+else told.reason satisfies string;
+// @ts-expect-error what is open names no transfer
+if (!told.closed) told.logIndexes;
+
+export { claim, counted, amount, big, many, money, packed, raw, read, report };
