@@ -116,7 +116,8 @@ fn broken(mutation: &Mutation) -> Result<String> {
     run(git.args(["apply", "--whitespace=nowarn"]).arg(&mutation.patch))
         .context("the patch no longer applies")?;
     let manifest = tree.join("Cargo.toml");
-    let built = scratch.join("target");
+    // One folder for all: what the core depends on is built once.
+    let built = target();
     let mut build = cargo();
     build.env("CARGO_TARGET_DIR", &built);
     build.args([
