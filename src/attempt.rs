@@ -1,7 +1,6 @@
 //! One signed authorization of an intent and what became of it. Sending the same bytes again is not a new attempt.
 
-use crate::eip3009::Authorization;
-use crate::eip712::Domain;
+use crate::authorization::Authorization;
 use crate::error::{Code, Error, Money, Next};
 use crate::hex;
 use crate::json::Json;
@@ -166,10 +165,8 @@ pub struct Attempt {
     pub payment_id: Option<String>,
     /// Generation of the nonce.
     pub generation: u64,
-    /// What is signed.
+    /// What is signed, and under which domain.
     pub authorization: Authorization,
-    /// Domain of the token.
-    pub domain: Domain,
     /// Present once signed.
     pub signature: Option<String>,
     /// Present once signed.
@@ -210,7 +207,7 @@ impl Attempt {
 
     /// Last second at which it can land, plus one. Authorizations here are signed by us, so the value fits.
     pub fn valid_before(&self) -> Seconds {
-        self.authorization.valid_before.to_u64().unwrap_or(u64::MAX)
+        self.authorization.valid_before().to_u64().unwrap_or(u64::MAX)
     }
 
     /// The transaction that settled it: read from the chain, else as the seller named it.
@@ -227,32 +224,32 @@ impl Attempt {
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         let list = |items: Vec<Json>| (!items.is_empty()).then_some(Json::Array(items));
-        Json::object([
+        let record = Json::object([
             ("attemptId", Json::text(self.attempt_id.as_str())),
             ("quoteHash", Json::text(hex::encode(self.quote_hash))),
         ])
         .with_some("paymentId", self.payment_id.clone().map(Json::String))
-        .with("generation", Json::number(self.generation))
-        .with("authorization", self.authorization.to_json())
-        .with("domain", self.domain.to_json())
-        .with_some("signature", self.signature.clone().map(Json::String))
-        .with_some("header", self.header.as_ref().map(Header::to_json))
-        .with("plannedAt", Json::number(self.planned_at))
-        .with_some("signedAt", self.signed_at.map(Json::number))
-        .with_some(
-            "sends",
-            list(self.sends.iter().copied().map(Json::number).collect()),
-        )
-        .with_some(
-            "observations",
-            list(self.observations.iter().map(Observation::to_json).collect()),
-        )
-        .with_some("settlement", self.settlement.clone().map(Json::String))
-        .with("state", Json::text(self.state.as_str()))
-        .with_some("transaction", self.transaction.clone().map(Json::String))
-        .with_some("verdict", self.verdict.clone())
-        .with_some("evidence", list(self.evidence.clone()))
-        .with_some("cancellation", self.cancellation.clone())
+        .with("generation", Json::number(self.generation));
+        self.authorization
+            .write(record)
+            .with_some("signature", self.signature.clone().map(Json::String))
+            .with_some("header", self.header.as_ref().map(Header::to_json))
+            .with("plannedAt", Json::number(self.planned_at))
+            .with_some("signedAt", self.signed_at.map(Json::number))
+            .with_some(
+                "sends",
+                list(self.sends.iter().copied().map(Json::number).collect()),
+            )
+            .with_some(
+                "observations",
+                list(self.observations.iter().map(Observation::to_json).collect()),
+            )
+            .with_some("settlement", self.settlement.clone().map(Json::String))
+            .with("state", Json::text(self.state.as_str()))
+            .with_some("transaction", self.transaction.clone().map(Json::String))
+            .with_some("verdict", self.verdict.clone())
+            .with_some("evidence", list(self.evidence.clone()))
+            .with_some("cancellation", self.cancellation.clone())
     }
 
     /// Reads [`Attempt::to_json`]. Errors: those of the fields, with their path.
@@ -262,8 +259,7 @@ impl Attempt {
             quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
             payment_id: json.read_opt("paymentId", Json::as_string)?,
             generation: json.read("generation", Json::as_u64)?,
-            authorization: json.read("authorization", Authorization::from_json)?,
-            domain: json.read("domain", Domain::from_json)?,
+            authorization: Authorization::read(json)?,
             signature: json.read_opt("signature", Json::as_string)?,
             header: json.read_opt("header", Header::from_json)?,
             planned_at: json.read("plannedAt", Json::as_u64)?,

@@ -171,13 +171,13 @@ fn binding(record: &Record, attempt: &Attempt) -> [(&'static str, String); 8] {
     let signed = &attempt.authorization;
     [
         ("intentId", record.intent_id.to_owned()),
-        ("payer", signed.from.to_string()),
+        ("payer", signed.from().to_string()),
         ("fingerprint", hex::encode(record.fingerprint)),
         ("quoteHash", hex::encode(attempt.quote_hash)),
-        ("amount", signed.value.to_string()),
-        ("payTo", signed.to.to_string()),
-        ("network", attempt.domain.chain_id.to_string()),
-        ("asset", attempt.domain.verifying_contract.to_string()),
+        ("amount", signed.value().to_string()),
+        ("payTo", signed.to().to_string()),
+        ("network", signed.chain_id().to_string()),
+        ("asset", signed.asset().to_string()),
     ]
 }
 

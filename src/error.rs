@@ -168,6 +168,7 @@ registry! {
     ContractSignature "contract_signature" ReadChain None "A contract wallet's signature, which only the chain can check.";
     SignerMismatch "signer_mismatch" Stop None "The signature was made by another key than the one named.";
     NonceInvalid "nonce_invalid" FixInput None "The nonce is not 32 bytes, or is all zero.";
+    Permit2Unsupported "permit2_unsupported" Stop Possible "This is not there for a purchase by Permit2: it takes no cancellation by signature, and there is no claim file for it.";
     SpenderUnknown "spender_unknown" Stop None "The permit lets another contract spend than the one that settles x402 payments.";
     DomainMismatch "domain_mismatch_known_asset" Stop None "The offer names another EIP-712 domain than the token is known to have.";
     SecretInvalid "secret_invalid" FixInput None "The secret is shorter than 16 bytes or longer than 64.";

@@ -24,6 +24,7 @@ mod rpc;
 mod storage_proof;
 
 use crate::address::Address;
+use crate::authorization::Authorization as Signed;
 use crate::eip3009::Authorization;
 use crate::error::{Error, Money, Next};
 use crate::hex;
@@ -227,7 +228,7 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 }
 
 /// The same for the permits signed under one nonce of Permit2. The evidence has `nonceBitmap`, the payer's word of the bitmap at the
-/// block, in place of `authorizationState`; `logs` are every Transfer of the token from the payer and every
+/// block, in place of `authorizationState`, and may name its `nonce`; `logs` are every Transfer of the token from the payer and every
 /// `UnorderedNonceInvalidation` of the payer; of a used nonce `usedWithin: {after, by}`, each `{number, nonceBitmap}`, are two
 /// reads between which it was used, and `transaction: {hash, input}` is the one among several that carries the nonce.
 /// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
@@ -236,6 +237,22 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
+}
+
+/// The same for authorizations of either method, signed under one nonce: `authorizations_differ` where the methods do.
+pub fn resolve_signed(signed: &[Signed], context: &Context, evidence: &[Json]) -> Verdict {
+    let (mut authorizations, mut permits) = (Vec::new(), Vec::new());
+    for one in signed {
+        match one {
+            Signed::Eip3009(authorization, _) => authorizations.push(authorization.clone()),
+            Signed::Permit2(permit, _) => permits.push(permit.clone()),
+        }
+    }
+    match (authorizations.is_empty(), permits.is_empty()) {
+        (false, false) => Verdict::new(VerdictKind::Unreadable, &["authorizations_differ"]),
+        (true, false) => resolve_permits(&permits, context, evidence),
+        _ => resolve(&authorizations, context, evidence),
+    }
 }
 
 fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]) -> Result<Verdict, Reason> {

@@ -34,6 +34,8 @@ pub mod eip3009;
 
 pub mod permit2;
 
+pub mod authorization;
+
 pub mod x402;
 
 pub mod fingerprint;

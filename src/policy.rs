@@ -6,6 +6,7 @@ mod recipient;
 
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::authorization::Method;
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::network::{Network, KNOWN_TOKENS};
@@ -174,22 +175,29 @@ impl Policy {
     }
 
     /// Chooses the offer to pay: the first rail of the policy's list (of the known tokens, when it has none) that is
-    /// offered, whatever the seller's order; never a rail that is not on the list. A rail pinned by an earlier attempt
-    /// leaves no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
+    /// offered, whatever the seller's order; never a rail that is not on the list. Of one rail EIP-3009 comes first; Permit2
+    /// only where the policy lists the token itself, and in version 2. A rail and method pinned by an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
     /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
     /// `recipient_forbidden`.
     pub fn choose(
         &self,
         required: &PaymentRequired,
         payer: &Address,
-        pinned: Option<(&Network, &Address)>,
+        pinned: Option<(&Network, &Address, Method)>,
     ) -> Result<(usize, Terms), Error> {
         let rails = self.rails();
-        let open = rails
-            .iter()
-            .filter(|(network, asset)| pinned.is_none_or(|rail| rail == (network, asset)));
-        for rail in open {
-            if let Some((index, terms)) = first_on(rail, &required.offers) {
+        // An approval of Permit2 is for any spender it lets in: without a list of the payer's own it is not made use of.
+        let permits = self.assets.is_some() && required.version == 2;
+        let methods = [Some(Method::Eip3009), permits.then_some(Method::Permit2)];
+        let open = rails.iter().flat_map(|rail| {
+            let methods = methods.iter().flatten();
+            methods.map(move |method| (rail, *method))
+        });
+        let open = open.filter(|((network, asset), method)| {
+            pinned.is_none_or(|pinned| pinned == (network, asset, *method))
+        });
+        for (rail, method) in open {
+            if let Some((index, terms)) = first_on(rail, method, &required.offers) {
                 let terms = terms.map_err(|error| error.within(&format!("accepts[{index}]")))?;
                 recipient::check(&terms, payer, self.recipients.as_deref())
                     .map_err(|error| error.within(&format!("accepts[{index}]")))?;
@@ -272,11 +280,15 @@ impl Policy {
 
 /// The first offer on a rail that is of a supported kind, and its terms. One of the right kind whose terms are wrong ends
 /// the search: a seller must not steer the choice by breaking its first entry.
-fn first_on(rail: &(Network, Address), offers: &[Offer]) -> Option<(usize, Result<Terms, Error>)> {
+fn first_on(
+    rail: &(Network, Address),
+    method: Method,
+    offers: &[Offer],
+) -> Option<(usize, Result<Terms, Error>)> {
     offers
         .iter()
         .enumerate()
-        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail))
+        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail) && offer.method() == Some(method))
         .map(|(index, offer)| (index, offer.terms()))
         .find(|(_, terms)| !matches!(terms, Err(error) if error.code == Code::NoSupportedOption))
 }

@@ -210,12 +210,17 @@ function addressOf({ address }) {
  * those of ethers. All of them take integers as bigint.
  */
 function askSigner(signer, { domain, types, primaryType, message: plain }) {
-  const whole = types[primaryType].filter(({ type }) => type.startsWith("uint"));
-  const message = { ...plain, ...Object.fromEntries(whole.map(({ name }) => [name, BigInt(plain[name])])) };
+  const message = withIntegers(types, primaryType, plain);
   const apart = signer.signTypedData.length > 1 || typeof signer.getAddress === "function";
   if (!apart) return signer.signTypedData({ domain, types, primaryType, message });
   const { EIP712Domain, ...own } = types;
   return signer.signTypedData(domain, own, message);
+}
+
+function withIntegers(types, type, value) {
+  if (type === "uint256") return BigInt(value);
+  if (!types[type]) return value;
+  return Object.fromEntries(types[type].map(({ name, type }) => [name, withIntegers(types, type, value[name])]));
 }
 
 /** A request that can be sent more than once: its body is in memory. */

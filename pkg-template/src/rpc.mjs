@@ -102,7 +102,7 @@ async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonc
   // Before Permit2 was deployed there is no answer, and nothing is set.
   const isSet = (bitmap) => ((BigInt(bitmap === "0x" ? 0 : bitmap) >> (nonce & 255n)) & 1n) === 1n;
   const { number: height, hash, timestamp } = block;
-  const told = { chainId, block: { number: height, hash, timestamp, tag }, nonceBitmap };
+  const told = { chainId, nonce: `0x${hex64(nonce)}`, block: { number: height, hash, timestamp, tag }, nonceBitmap };
   const filter = { address: [asset, PERMIT2], topics: [[TRANSFER, NONCES_INVALIDATED], payer] };
   if (!isSet(nonceBitmap)) return { ...told, ...(await searchBack(ask, filter, lowest, Math.max(0, lowest - UNUSED_WIDTH + 1))), receipt: null };
   const usedWithin = await reachable(() => searchUse((at) => ask("eth_call", read, quantity(at)), isSet, { number: lowest, nonceBitmap }));

@@ -74,6 +74,8 @@ export interface ChainEvidence {
   authorizationState?: Hex | null; logs?: unknown[] | null; logsRange?: { from: Hex; to: Hex }; receipt?: unknown | null;
   /** In place of `authorizationState`, for a nonce of Permit2: the payer's word of the bitmap. `logs` are every Transfer of the token from the payer and every UnorderedNonceInvalidation. */
   nonceBitmap?: Hex | null;
+  /** Which nonce of Permit2 was read; its logs don't name it. */
+  nonce?: Hex;
   /** Two reads of that word between which the nonce was used. */
   usedWithin?: { after: { number: Hex; nonceBitmap: Hex }; by: { number: Hex; nonceBitmap: Hex } };
   /** Of several transfers, the transaction whose call data carries the nonce. */

@@ -6,15 +6,17 @@ use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use super::{recover, told};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Header};
-use crate::eip3009::Authorization;
+use crate::authorization::{Authorization, Method};
+use crate::eip3009;
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::permit2::{self, Permit};
 use crate::policy::{Spent, SpentState};
 use crate::time::{self, Seconds};
-use crate::x402::payment_required::{PaymentRequired, Terms};
+use crate::x402::payment_required::{PaymentRequired, Signing, Terms};
 use crate::x402::{payment_identifier, payment_payload};
 
 /// The lower bound lies this far back, for a block's clock is not ours.
@@ -35,7 +37,7 @@ pub(super) fn inspect_or_plan(
     choice: &Choice,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
-    let nonce = authorization(state, choice, context)?.nonce;
+    let nonce = authorization(state, choice, context)?.nonce();
     let first = state
         .intent
         .as_ref()
@@ -49,12 +51,7 @@ pub(super) fn inspect_or_plan(
 fn inspect(state: &mut State, choice: &Choice, tag: &str, context: Context<'_>) -> Result<Effect, Error> {
     state.phase = Phase::Inspect(tag.to_owned());
     let authorization = authorization(state, choice, context)?;
-    Ok(recover::read_effect(
-        &authorization,
-        &choice.terms.network,
-        &choice.terms.asset,
-        tag,
-    ))
+    Ok(recover::read_effect(&authorization, &choice.terms.network, tag))
 }
 
 /// What the chain says of the nonce that is about to be signed for.
@@ -70,7 +67,7 @@ pub(super) fn on_inspected(
     }
     let authorization = authorization(state, &choice, context)?;
     let chain = evidence::Context::new(choice.terms.network.clone(), choice.terms.asset);
-    let verdict = evidence::resolve(&[authorization], &chain, evidence);
+    let verdict = evidence::resolve_signed(&[authorization], &chain, evidence);
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {
         VerdictKind::NotYet | VerdictKind::Dead => plan(state, &choice, context),
@@ -152,7 +149,11 @@ fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Secon
 fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result<Authorization, Error> {
     let (terms, payer) = (&choice.terms, &context.config.payer);
     let (after, before) = window(state, terms, context);
-    let nonce = intent::authorization_nonce(
+    let derive = match terms.signing.method() {
+        Method::Eip3009 => intent::authorization_nonce,
+        Method::Permit2 => intent::permit2_nonce,
+    };
+    let nonce = derive(
         &state.intent_id,
         payer,
         &terms.network,
@@ -161,13 +162,34 @@ fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result
         0,
         context.secret,
     )?;
-    Ok(Authorization {
-        from: *payer,
-        to: terms.pay_to,
-        value: terms.amount,
-        valid_after: Amount::from_u64(after),
-        valid_before: Amount::from_u64(before),
-        nonce,
+    Ok(match &terms.signing {
+        Signing::Eip3009(domain) => {
+            let authorization = eip3009::Authorization {
+                from: *payer,
+                to: terms.pay_to,
+                value: terms.amount,
+                valid_after: Amount::from_u64(after),
+                valid_before: Amount::from_u64(before),
+                nonce,
+            };
+            Authorization::Eip3009(authorization, domain.clone())
+        }
+        Signing::Permit2 => {
+            let chain_id = terms.network.chain_id();
+            let chain_id = chain_id.ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
+            let permit = Permit {
+                from: *payer,
+                token: terms.asset,
+                amount: terms.amount,
+                spender: permit2::EXACT_SPENDER,
+                nonce,
+                // Inclusive, where the window's end is not.
+                deadline: Amount::from_u64(before.saturating_sub(1)),
+                to: terms.pay_to,
+                valid_after: Amount::from_u64(after),
+            };
+            Authorization::Permit2(permit, chain_id)
+        }
     })
 }
 
@@ -201,6 +223,7 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
         network: terms.network.clone(),
         asset: terms.asset,
         payer: context.config.payer,
+        method: terms.signing.method(),
     });
     if !intent
         .quotes
@@ -235,7 +258,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let attempt_id = format!("{}/{}", intent.intent_id, intent.attempts.len());
     // While an earlier authorization may land, the id under which the seller knows the work stays, though the quote be new.
     let kept = intent
-        .siblings(&authorization.nonce)
+        .siblings(&authorization.nonce())
         .into_iter()
         .find(|attempt| attempt.state.is_live())
         .and_then(|attempt| attempt.payment_id.clone());
@@ -263,7 +286,6 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         payment_id,
         generation: intent.generation,
         authorization,
-        domain: choice.terms.domain.clone(),
         signature: None,
         header: None,
         planned_at: context.now,
@@ -294,22 +316,20 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
 pub(super) fn sign(state: &mut State) -> Result<Effect, Error> {
     state.phase = Phase::Sign;
     let attempt = state.current()?;
-    Ok(Effect::Sign(Json::object([
-        ("authorization", attempt.authorization.to_json()),
-        ("domain", attempt.domain.to_json()),
-        ("typedData", attempt.authorization.typed_data(&attempt.domain)),
-        (
-            "digest",
-            Json::text(hex::encode(attempt.authorization.digest(&attempt.domain)?.digest)),
-        ),
-    ])))
+    let digest = attempt.authorization.digest()?;
+    let what = attempt
+        .authorization
+        .write(Json::object([]))
+        .with("typedData", attempt.authorization.typed_data())
+        .with("digest", Json::text(hex::encode(digest)));
+    Ok(Effect::Sign(what))
 }
 
 /// The signature is checked, built into the header, and written down together with the send that follows.
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
     let attempt = state.current()?;
     // A contract wallet's signature can't be checked here; whoever configured that signer answers for it.
-    match attempt.authorization.recover(&attempt.domain, signature) {
+    match attempt.authorization.recover(signature) {
         Ok(signer) if signer == context.config.payer => {}
         Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
         Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
@@ -331,7 +351,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
 
 /// How long the window was when it was planned. The bounds themselves may stand in the seller's time.
 fn length(attempt: &Attempt) -> Seconds {
-    let after = attempt.authorization.valid_after.to_u64().unwrap_or(0);
+    let after = attempt.authorization.valid_after().to_u64().unwrap_or(0);
     attempt
         .valid_before()
         .saturating_sub(after.saturating_add(BACKDATED))
@@ -352,7 +372,7 @@ fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
         .ok_or_else(invalid)?;
     let required = PaymentRequired::of_quote(&quote.required, &quote.requirements)?;
     let offer = required.offers.first().ok_or_else(invalid)?;
-    let payload = payment_payload::build(
+    let payload = payment_payload::build_signed(
         &required,
         offer,
         &attempt.authorization,

@@ -6,13 +6,16 @@
 use super::record::{Intent, Status};
 use super::{buy, done, fail, persist, Context, Effect, Phase, State, Then};
 use crate::attempt::{self, Attempt};
+use crate::authorization::Authorization;
 use crate::eip3009::Cancellation;
+use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
 
 /// Asks for the signature, unless it was given before. Refused, in this order: `intent_unknown`, `nothing_to_cancel`: the intent
-/// has an answer, or no authorization of it is sent and unresolved.
+/// has an answer, or no authorization of it is sent and unresolved; `permit2_unsupported`: Permit2 takes no signature for it, its owner
+/// invalidates the nonce with a transaction of its own.
 pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, Error> {
     let Some(intent) = &state.intent else {
         return Ok(fail(state, Code::IntentUnknown.into()));
@@ -23,14 +26,13 @@ pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, 
     if attempt.cancellation.is_some() {
         return hand_out(state);
     }
-    let cancellation = Cancellation::of(&attempt.authorization);
+    let Some((cancellation, domain)) = cancellation(attempt) else {
+        return Ok(fail(state, Code::Permit2Unsupported.into()));
+    };
     let effect = Effect::Sign(Json::object([
-        ("typedData", cancellation.typed_data(&attempt.domain)),
-        ("domain", attempt.domain.to_json()),
-        (
-            "digest",
-            Json::text(hex::encode(cancellation.digest(&attempt.domain)?)),
-        ),
+        ("typedData", cancellation.typed_data(domain)),
+        ("domain", domain.to_json()),
+        ("digest", Json::text(hex::encode(cancellation.digest(domain)?))),
     ]));
     state.phase = Phase::Sign;
     Ok(effect)
@@ -45,10 +47,21 @@ fn open(intent: &Intent) -> Option<&Attempt> {
         .filter(|_| intent.status == Status::Open)
 }
 
+/// What ends the nonce, under the token's domain.
+fn cancellation(attempt: &Attempt) -> Option<(Cancellation, &Domain)> {
+    match &attempt.authorization {
+        Authorization::Eip3009(one, domain) => Some((Cancellation::of(one), domain)),
+        Authorization::Permit2(..) => None,
+    }
+}
+
 /// The signature is the payer's, and is written down before it leaves.
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
     let attempt = state.current()?;
-    match Cancellation::of(&attempt.authorization).recover(&attempt.domain, signature) {
+    let Some((cancellation, domain)) = cancellation(attempt) else {
+        return Ok(fail(state, Code::Permit2Unsupported.into()));
+    };
+    match cancellation.recover(domain, signature) {
         Ok(signer) if signer == context.config.payer => {}
         Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),
         Err(error) => return Ok(fail(state, error.within("signature").into())),
@@ -71,14 +84,10 @@ pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
         .as_ref()
         .ok_or_else(|| invalid("cancellation"))?;
     let signature = kept.read("signature", Json::as_str)?;
+    let (cancellation, domain) = cancellation(attempt).ok_or_else(|| invalid("cancellation"))?;
     let call = Json::object([
-        ("to", attempt.domain.verifying_contract.to_json()),
-        (
-            "data",
-            Json::text(hex::encode(
-                Cancellation::of(&attempt.authorization).calldata(signature)?,
-            )),
-        ),
+        ("to", domain.verifying_contract.to_json()),
+        ("data", Json::text(hex::encode(cancellation.calldata(signature)?))),
     ])
     .with("network", rail.ok_or_else(|| invalid("rail"))?.network.to_json());
     match done(state, "unknown") {

@@ -4,6 +4,7 @@ use super::record::{Intent, Status};
 use super::{buy, done, fail, persist, recover, Context, Effect, Failure, Phase, State, Then};
 use crate::address::Address;
 use crate::attempt::{self, Attempt};
+use crate::authorization::{Authorization, Method};
 use crate::claim::{self, Claim, Event, Signed, Statement, What};
 use crate::error::{Code, Error, Money};
 use crate::hex;
@@ -14,7 +15,7 @@ use crate::x402::payment_required::Offer;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
 /// `paid_wrong_terms`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may still be
-/// had, `claim_unpaid`; `receipt_invalid` for a receipt that is about another payment.
+/// had, `claim_unpaid`, `permit2_unsupported`; `receipt_invalid` for a receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
         return Ok(fail(state, failure));
@@ -44,8 +45,14 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
         _ if intent.claim.is_none() => Some(Code::ClaimUnpaid.into()),
+        _ if by_permit2(intent) => Some(Failure::from(Code::Permit2Unsupported).money(Money::Proven)),
         _ => None,
     }
+}
+
+fn by_permit2(intent: &Intent) -> bool {
+    let rail = intent.rail.as_ref();
+    rail.is_some_and(|rail| rail.method == Method::Permit2)
 }
 
 /// The claim as the record tells it now.
@@ -143,11 +150,14 @@ fn paid(intent: &Intent) -> Result<Option<(&Attempt, Signed)>, Error> {
     let Some(signature) = attempt.signature.clone() else {
         return Err(Error::new(Code::StateInvalid, "attempts"));
     };
+    let Authorization::Eip3009(authorization, domain) = &attempt.authorization else {
+        return Err(Error::new(Code::Permit2Unsupported, ""));
+    };
     let signed = Signed {
         attempt: number,
-        authorization: attempt.authorization.clone(),
-        domain: attempt.domain.clone(),
-        digest: attempt.authorization.digest(&attempt.domain)?.digest,
+        authorization: authorization.clone(),
+        domain: domain.clone(),
+        digest: attempt.authorization.digest()?,
         signature,
     };
     Ok(Some((attempt, signed)))

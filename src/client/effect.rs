@@ -98,9 +98,9 @@ pub enum Effect {
     Persist(Vec<Write>),
     /// Send the request, with this header when given; answered by `answer`.
     Send(Option<Json>),
-    /// Sign `{authorization, domain, typedData}`; answered by `signed` or `sign_failed`.
+    /// Sign `{authorization | permit2Authorization, domain, typedData, digest}`; answered by `signed` or `sign_failed`.
     Sign(Json),
-    /// Read the chain `{network, asset, payer, nonce, tag}`; answered by `evidence`.
+    /// Read the chain `{network, asset, payer, nonce, tag, method?}`; answered by `evidence`.
     ReadChain(Json),
     /// Ask a person; answered by `approved`.
     Ask(Json),

@@ -3,12 +3,13 @@
 use super::record::{Intent, Reservation};
 use super::{buy, fail, told, Context, Effect, Phase, State};
 use crate::amount::Amount;
+use crate::authorization::Authorization;
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::outcome::Answer;
 use crate::policy::{Decision, Spent};
 use crate::quote;
-use crate::x402::payment_required::{self, PaymentRequired, Terms};
+use crate::x402::payment_required::{self, PaymentRequired, Signing, Terms};
 
 /// The answer to the unpaid request.
 pub(super) fn on_price(
@@ -54,7 +55,7 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
         .as_ref()
         .filter(|intent| !intent.all_void())
         .and_then(|intent| intent.rail.as_ref());
-    let pinned = rail.map(|rail| (&rail.network, &rail.asset));
+    let pinned = rail.map(|rail| (&rail.network, &rail.asset, rail.method));
     let (index, terms) = context
         .config
         .policy
@@ -85,9 +86,9 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let choice = choose(state, context)?;
     if state.same_terms {
         let same = state.attempt().is_some_and(|last| {
-            last.authorization.to == choice.terms.pay_to
-                && last.authorization.value == choice.terms.amount
-                && last.domain == choice.terms.domain
+            last.authorization.to() == choice.terms.pay_to
+                && last.authorization.value() == choice.terms.amount
+                && same_signing(&last.authorization, &choice.terms)
         });
         if !same {
             let finding = told::finding(state, Code::TermsChanged);
@@ -129,6 +130,16 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         }
         _ => buy::inspect_or_plan(state, &choice, context),
     }
+}
+
+/// Whether the terms would be signed for the same token under the same domain.
+fn same_signing(last: &Authorization, terms: &Terms) -> bool {
+    let same = match (last, &terms.signing) {
+        (Authorization::Eip3009(_, domain), Signing::Eip3009(other)) => domain == other,
+        (Authorization::Permit2(..), Signing::Permit2) => true,
+        _ => false,
+    };
+    same && last.asset() == terms.asset && terms.network.chain_id() == Some(last.chain_id())
 }
 
 /// What the wallet holds, without what it holds for this intent: the new attempt competes for the same nonce.

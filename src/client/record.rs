@@ -3,6 +3,7 @@
 
 use crate::address::Address;
 use crate::attempt::{Attempt, State};
+use crate::authorization::Method;
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::hex;
@@ -50,7 +51,7 @@ impl Status {
     }
 }
 
-/// Payer, network and token, fixed by the first attempt.
+/// Payer, network, token and the way it is moved, fixed by the first attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rail {
     /// Network.
@@ -59,6 +60,8 @@ pub struct Rail {
     pub asset: Address,
     /// Payer.
     pub payer: Address,
+    /// How the token is moved.
+    pub method: Method,
 }
 
 impl Rail {
@@ -67,7 +70,7 @@ impl Rail {
             ("network", self.network.to_json()),
             ("asset", self.asset.to_json()),
             ("payer", self.payer.to_json()),
-            ("method", Json::text("eip3009")),
+            ("method", Json::text(self.method.as_str())),
         ])
     }
 
@@ -76,6 +79,9 @@ impl Rail {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
             payer: json.read("payer", Address::from_json)?,
+            method: json
+                .read_opt("method", Method::from_json)?
+                .unwrap_or(Method::Eip3009),
         })
     }
 }
@@ -193,7 +199,7 @@ impl Intent {
     /// Signed attempts under one nonce: all compete for one slot of the token. After a change of rail there are others.
     pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
         let signed =
-            |attempt: &&Attempt| attempt.authorization.nonce == *nonce && attempt.signature.is_some();
+            |attempt: &&Attempt| attempt.authorization.nonce() == *nonce && attempt.signature.is_some();
         self.attempts.iter().filter(signed).collect()
     }
 

@@ -2,12 +2,10 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{buy, done, fail, persist, probe, told, Context, Effect, Failure, Mode, Phase, State, Then};
-use crate::address::Address;
 use crate::attempt::{self, Attempt};
-use crate::eip3009::Authorization;
+use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
-use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::time::Seconds;
@@ -155,25 +153,23 @@ fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
         .rail
         .as_ref()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let effect = read_effect(&attempt.authorization, &rail.network, &rail.asset, tag);
+    let effect = read_effect(&attempt.authorization, &rail.network, tag);
     state.phase = Phase::Read(tag.to_owned());
     Ok(effect)
 }
 
 /// The read of one nonce.
-pub(super) fn read_effect(
-    authorization: &Authorization,
-    network: &Network,
-    asset: &Address,
-    tag: &str,
-) -> Effect {
-    Effect::ReadChain(Json::object([
+pub(super) fn read_effect(authorization: &Authorization, network: &Network, tag: &str) -> Effect {
+    let read = Json::object([
         ("network", network.to_json()),
-        ("asset", asset.to_json()),
-        ("payer", authorization.from.to_json()),
-        ("nonce", Json::text(hex::encode(authorization.nonce))),
+        ("asset", authorization.asset().to_json()),
+        ("payer", authorization.from().to_json()),
+        ("nonce", Json::text(authorization.nonce_text())),
         ("tag", Json::text(tag)),
-    ]))
+    ]);
+    let method = authorization.method();
+    let named = (method != Method::Eip3009).then(|| Json::text(method.as_str()));
+    Effect::ReadChain(read.with_some("method", named))
 }
 
 /// Whether a source serves another chain than the offer names.
@@ -199,7 +195,7 @@ pub(super) fn on_evidence(
         .rail
         .clone()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let siblings = intent.siblings(&state.current()?.authorization.nonce);
+    let siblings = intent.siblings(&state.current()?.authorization.nonce());
     let authorizations: Vec<Authorization> = siblings
         .iter()
         .map(|attempt| attempt.authorization.clone())
@@ -209,7 +205,7 @@ pub(super) fn on_evidence(
         .map(|attempt| attempt.attempt_id.clone())
         .collect();
     let chain = evidence::Context::new(rail.network, rail.asset);
-    let verdict = evidence::resolve(&authorizations, &chain, evidence);
+    let verdict = evidence::resolve_signed(&authorizations, &chain, evidence);
     let reservation = intent.reservation();
     state.read = true;
     match verdict.verdict {

@@ -57,11 +57,11 @@ fn finding_of(state: &State, code: Code, severity: &str) -> Json {
     ])
     .with_some(
         "amount",
-        attempt.map(|attempt| attempt.authorization.value.to_json()),
+        attempt.map(|attempt| attempt.authorization.value().to_json()),
     )
     .with_some(
         "asset",
-        attempt.map(|attempt| attempt.domain.verifying_contract.to_json()),
+        attempt.map(|attempt| attempt.authorization.asset().to_json()),
     )
     .with_some(
         "network",

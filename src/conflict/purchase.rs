@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::eip3009::Authorization;
+use crate::authorization::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context, VerdictKind};
 use crate::hex;
@@ -101,7 +101,7 @@ pub(super) fn purchases<'a>(
     }
     for (intent_id, purchase) in &mut found {
         for (key, attempts) in &mut purchase.slots {
-            attempts.sort_by_key(|attempt| (attempt.id, attempt.state, attempt.authorization.valid_before));
+            attempts.sort_by_key(|attempt| (attempt.id, attempt.state, attempt.authorization.valid_before()));
             purchase.transfers.extend(transfer(intent_id, key, attempts));
         }
         purchase
@@ -114,9 +114,9 @@ pub(super) fn purchases<'a>(
 fn slot_key(attempt: &Attempt) -> Result<SlotKey, Error> {
     Ok(SlotKey {
         network: attempt.network()?,
-        asset: attempt.domain.verifying_contract,
-        payer: attempt.authorization.from,
-        nonce: attempt.authorization.nonce,
+        asset: attempt.authorization.asset(),
+        payer: attempt.authorization.from(),
+        nonce: attempt.authorization.nonce(),
     })
 }
 
@@ -149,7 +149,7 @@ fn read<'a>(
     }
     let authorizations: Vec<_> = signed.iter().map(|(one, _)| one.clone()).collect();
     let context = Context::new(slot.network.clone(), slot.asset);
-    let verdict = evidence::resolve(&authorizations, &context, attempt.evidence);
+    let verdict = evidence::resolve_signed(&authorizations, &context, attempt.evidence);
     let wrong = match verdict.verdict {
         VerdictKind::Paid => false,
         VerdictKind::PaidWrongTerms if verdict.money == crate::error::Money::Proven => true,
@@ -164,7 +164,7 @@ fn read<'a>(
         intent_id,
         slot: slot.clone(),
         attempt: paid,
-        amount: (!wrong).then_some(paid.authorization.value),
+        amount: (!wrong).then_some(paid.authorization.value()),
         transaction: verdict.transaction,
         proven: !verdict.reasons.iter().any(|reason| reason == "not_final"),
         position: verdict.position,
@@ -189,7 +189,7 @@ fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Opt
         intent_id,
         slot: slot.clone(),
         attempt,
-        amount: (!wrong).then_some(attempt.authorization.value),
+        amount: (!wrong).then_some(attempt.authorization.value()),
         transaction,
         proven: false,
         position: None,

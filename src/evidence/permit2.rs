@@ -40,6 +40,8 @@ struct Reading {
 /// Everything one source answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Source {
+    /// Of which nonce this is, where it says so.
+    nonce: Option<Word>,
     block: Block,
     word: Word,
     /// The bit is unset at the first and set at the second.
@@ -54,6 +56,10 @@ struct Source {
 impl Source {
     fn read(json: &Json, chain_id: u64) -> Result<Source, Reason> {
         let block = rpc::head(json, chain_id)?;
+        let nonce = match json.get("nonce") {
+            None => None,
+            Some(_) => Some(word(json, "nonce").ok_or("nonce_malformed")?),
+        };
         let word = match json.get("nonceBitmap") {
             None => return Err("state_missing"),
             Some(_) => word(json, "nonceBitmap").ok_or("state_malformed")?,
@@ -68,6 +74,7 @@ impl Source {
             Some(one) => Some(call_data(one).ok_or("transaction_malformed")?),
         };
         Ok(Source {
+            nonce,
             block,
             word,
             within,
@@ -137,6 +144,10 @@ pub(super) fn decide(permits: &[Permit], context: &Context, evidence: &[Json]) -
         .collect::<Result<Vec<_>, _>>()?;
     let (source, others) = sources.split_first().ok_or("evidence_missing")?;
     others.iter().try_for_each(|other| source.agrees(other))?;
+    let other_nonce = |source: &Source| source.nonce.is_some_and(|nonce| nonce != first.nonce);
+    if sources.iter().any(other_nonce) {
+        return Err("nonce_differs");
+    }
     let told = told(source, context, first)?;
     let verdict = match is_set(&source.word, first) {
         false => unused(source, context, permits, first, told),

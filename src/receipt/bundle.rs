@@ -4,18 +4,20 @@
 use super::checks::Checks;
 use super::material::{self, Material, Subject};
 use super::record::{Attempt, Quote, Record};
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::authorization::{Authorization, Method};
 use crate::base64;
 use crate::digest;
-use crate::eip3009::Authorization;
-use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::network::Network;
 use crate::quote;
 use crate::x402::payment_payload;
-use crate::x402::payment_required::Terms;
+use crate::x402::payment_required::{Signing, Terms};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
 const DOES_NOT_PROVE: &[&str] = &[
@@ -91,9 +93,16 @@ fn purchase(
     let subject = subject
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
-    let verdict = material::chain(checks, subject.clone(), &evidence, record.claims_paid());
-    let signed = attempt.map(|attempt| (&attempt.authorization, &attempt.domain));
-    settled(signed, settlement, verdict.as_ref(), checks)?;
+    let resolve = subject
+        .as_ref()
+        .map(|(siblings, context)| |evidence: &[Json]| evidence::resolve_signed(siblings, context, evidence));
+    let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
+    let verdict = material::chain(checks, resolve, &evidence, record.claims_paid());
+    let signed = attempt.map(|attempt| &attempt.authorization);
+    let signed = signed
+        .map(|signed| Ok::<_, Error>((signed.network()?, signed.from(), signed.value())))
+        .transpose()?;
+    settled(signed, settlement, verdict.as_ref(), checks);
     let delivered = delivered(record, material, all, checks)?;
 
     let moved = attempt.zip(subject).map(|(attempt, (siblings, context))| {
@@ -191,11 +200,16 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
                 "The offer that it pays is not in the record.",
             ),
         }
-        material::domain(&mut one, &attempt.domain);
+        match &attempt.authorization {
+            Authorization::Eip3009(_, domain) => material::domain(&mut one, domain),
+            // It was read as Permit2's own, which is the same for every token.
+            Authorization::Permit2(..) => one.pass("authorization.domain"),
+        }
         nonce(record, attempt, &mut one)?;
         match attempt.signature {
             Some(signature) => {
-                material::signature(&mut one, &attempt.authorization, &attempt.domain, signature);
+                let signed = &attempt.authorization;
+                material::signed_by(&mut one, "signature", &signed.from(), signed.recover(signature));
             }
             None if Some(index) == record.paying() => {
                 one.missing("signature", "This attempt was never signed.");
@@ -209,10 +223,18 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
 }
 
 fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut Checks) -> Result<(), Error> {
-    let (signed, domain) = (&attempt.authorization, &attempt.domain);
-    let network = material::network_of(domain)?;
-    let equal = (signed.from, signed.to, signed.value) == (record.principal, terms.pay_to, terms.amount)
-        && *domain == terms.domain;
+    let signed = &attempt.authorization;
+    let network = signed.network()?;
+    let domain = match (signed, &terms.signing) {
+        (Authorization::Eip3009(_, domain), Signing::Eip3009(offered)) => domain == offered,
+        (Authorization::Permit2(..), Signing::Permit2) => {
+            (&network, signed.asset()) == (&terms.network, terms.asset)
+        }
+        _ => false,
+    };
+    let equal = (signed.from(), signed.to(), signed.value())
+        == (record.principal, terms.pay_to, terms.amount)
+        && domain;
     checks.equal_text(
         "authorization.terms",
         equal,
@@ -222,7 +244,10 @@ fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut 
         ),
         format!(
             "{} of {} on {network} from {} to {}",
-            signed.value, domain.verifying_contract, signed.from, signed.to
+            signed.value(),
+            signed.asset(),
+            signed.from(),
+            signed.to()
         ),
     );
     Ok(())
@@ -235,11 +260,12 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
         return checks.skip(ID, "This attempt was never sent.");
     };
     let (signed, id) = (&attempt.authorization, attempt.payment_id);
-    let built =
-        payment_payload::build(&quote.required, &quote.offer, signed, signature, id).and_then(|payment| {
+    let built = payment_payload::build_signed(&quote.required, &quote.offer, signed, signature, id).and_then(
+        |payment| {
             let (name, _) = payment_payload::encode(&payment)?;
             Ok((name, payment.to_canonical()?))
-        });
+        },
+    );
     let sent = payment_payload::parse(value).and_then(|payment| payment.to_canonical());
     match (built, sent) {
         (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
@@ -257,18 +283,16 @@ fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), 
         );
         return Ok(());
     }
-    let (network, asset) = (
-        material::network_of(&attempt.domain)?,
-        attempt.domain.verifying_contract,
-    );
+    let signed = &attempt.authorization;
+    let (network, asset) = (signed.network()?, signed.asset());
     let payer = record.principal;
     let (id, generation) = (record.intent_id, attempt.generation);
-    let expected = intent::authorization_nonce(id, &payer, &network, &asset, generation, 0, None)?;
-    checks.equal(
-        ID,
-        &hex::encode(expected),
-        &hex::encode(attempt.authorization.nonce),
-    );
+    let derive = match signed.method() {
+        Method::Eip3009 => intent::authorization_nonce,
+        Method::Permit2 => intent::permit2_nonce,
+    };
+    let expected = derive(id, &payer, &network, &asset, generation, 0, None)?;
+    checks.equal(ID, &hex::encode(expected), &hex::encode(signed.nonce()));
     Ok(())
 }
 
@@ -278,25 +302,23 @@ fn context(
     attempt: &Attempt,
     material: &Material,
 ) -> Result<(Vec<Authorization>, Context), Error> {
-    let nonce = attempt.authorization.nonce;
+    let nonce = attempt.authorization.nonce();
     let siblings = record
         .attempts
         .iter()
-        .filter(|one| one.authorization.nonce == nonce);
+        .filter(|one| one.authorization.nonce() == nonce);
     let siblings = siblings.map(|one| one.authorization.clone()).collect();
-    let context = material.trust.context(
-        material::network_of(&attempt.domain)?,
-        attempt.domain.verifying_contract,
-    );
+    let signed = &attempt.authorization;
+    let context = material.trust.context(signed.network()?, signed.asset());
     Ok((siblings, context))
 }
 
-/// The caller's evidence about this attempt: the nonce stands in its logs, or the bundle has but one nonce.
+/// The caller's evidence about this attempt: the nonce stands in its logs or beside them, or the bundle has but one nonce.
 fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Record]) -> Vec<Json> {
     let Some(attempt) = attempt else { return Vec::new() };
-    let nonce = attempt.authorization.nonce;
+    let nonce = attempt.authorization.nonce();
     let mut attempts = all.iter().flat_map(|record| &record.attempts);
-    if attempts.all(|one| one.authorization.nonce == nonce) {
+    if attempts.all(|one| one.authorization.nonce() == nonce) {
         return material.evidence.clone();
     }
     material
@@ -313,6 +335,10 @@ fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
             .as_str()
             .is_ok_and(|text| hex::decode_array(text) == Ok(*nonce))
     };
+    // Permit2 emits no nonce: the reader writes down which one it read.
+    if evidence.get("nonce").is_some_and(named) {
+        return true;
+    }
     let logs = evidence
         .get("logs")
         .and_then(|logs| logs.as_array().ok())
@@ -324,26 +350,21 @@ fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
 
 /// What the seller says of the authorization that counts.
 pub(super) fn settled(
-    signed: Option<(&Authorization, &Domain)>,
+    signed: Option<(Network, Address, Amount)>,
     settlement: Option<&SettlementResponse>,
     verdict: Option<&Verdict>,
     checks: &mut Checks,
-) -> Result<(), Error> {
-    let (Some((authorization, domain)), Some(settlement)) = (signed, settlement) else {
-        checks.skip(
+) {
+    let (Some((network, from, value)), Some(settlement)) = (signed, settlement) else {
+        return checks.skip(
             "settlement.success",
             "The record holds no settlement response; the chain decides.",
         );
-        return Ok(());
     };
     checks.equal("settlement.success", &true, &settlement.success);
-    checks.equal(
-        "settlement.network",
-        &material::network_of(domain)?,
-        &settlement.network,
-    );
+    checks.equal("settlement.network", &network, &settlement.network);
     match &settlement.payer {
-        Some(payer) => checks.equal("settlement.payer", &authorization.from, payer),
+        Some(payer) => checks.equal("settlement.payer", &from, payer),
         None if settlement.json.get("payer").is_some() => {
             checks.fail(
                 "settlement.payer",
@@ -353,7 +374,7 @@ pub(super) fn settled(
         None => checks.skip("settlement.payer", "The settlement response names no payer."),
     }
     if let Some(amount) = &settlement.amount {
-        checks.equal("settlement.amount", &authorization.value, amount);
+        checks.equal("settlement.amount", &value, amount);
     }
     material::transaction(
         checks,
@@ -361,7 +382,6 @@ pub(super) fn settled(
         Some(&settlement.transaction),
         verdict,
     );
-    Ok(())
 }
 
 /// What arrived. False when nothing did, or not these bytes.
@@ -414,7 +434,7 @@ fn moved<'a>(
     verdict: Option<&Verdict>,
 ) -> Option<&'a Authorization> {
     let paid = |verdict: &Verdict| verdict.verdict == VerdictKind::Paid;
-    let alone = || evidence::resolve(core::slice::from_ref(answered), context, evidence);
+    let alone = || evidence::resolve_signed(core::slice::from_ref(answered), context, evidence);
     match verdict.filter(|verdict| paid(verdict)) {
         Some(verdict) if !paid(&alone()) => verdict.index.and_then(|index| siblings.get(index)),
         _ => Some(answered),
@@ -434,12 +454,12 @@ fn describe(
     Ok(Subject {
         kind: "bundle",
         network: attempt
-            .map(|attempt| material::network_of(&attempt.domain))
+            .map(|attempt| attempt.authorization.network())
             .transpose()?,
-        asset: attempt.map(|attempt| attempt.domain.verifying_contract),
+        asset: attempt.map(|attempt| attempt.authorization.asset()),
         payer: Some(record.principal),
-        pay_to: moved.map(|moved| moved.to),
-        amount: moved.map(|moved| moved.value),
+        pay_to: moved.map(Authorization::to),
+        amount: moved.map(Authorization::value),
         resource: Some(record.request.url.clone()),
         transaction: proven
             .or(said)
@@ -455,11 +475,8 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
     let mut seen = Vec::new();
     let mut targets = Vec::new();
     for attempt in records.iter().flat_map(|record| &record.attempts) {
-        let slot = (
-            attempt.authorization.from,
-            attempt.authorization.nonce,
-            attempt.domain.clone(),
-        );
+        let signed = &attempt.authorization;
+        let slot = (signed.from(), signed.nonce(), signed.chain_id(), signed.asset());
         if attempt.signature.is_none() || seen.contains(&slot) {
             continue;
         }
@@ -469,14 +486,16 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
                 .settlement
                 .and_then(|said| settlement_response::parse(said).ok()?.transaction_hash()),
         };
+        let permit2 = signed.method() == Method::Permit2;
         targets.push(
             Json::object([
-                ("network", material::network_of(&attempt.domain)?.to_json()),
-                ("asset", attempt.domain.verifying_contract.to_json()),
-                ("payer", attempt.authorization.from.to_json()),
-                ("nonce", Json::text(hex::encode(attempt.authorization.nonce))),
+                ("network", signed.network()?.to_json()),
+                ("asset", signed.asset().to_json()),
+                ("payer", signed.from().to_json()),
+                ("nonce", Json::text(signed.nonce_text())),
                 ("attemptId", Json::text(attempt.id)),
             ])
+            .with_some("method", permit2.then(|| Json::text(Method::Permit2.as_str())))
             .with_some("transaction", transaction.map(Json::String)),
         );
         seen.push(slot);

@@ -6,7 +6,7 @@ use super::checks::Checks;
 use super::material::{self, Material, Subject};
 use crate::claim::{self, Claim, Signed};
 use crate::error::Error;
-use crate::evidence::Verdict;
+use crate::evidence::{self, Verdict};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
@@ -76,7 +76,11 @@ fn bought(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
     let offer = Offer {
         requirements: claim.requirements.clone(),
     };
-    match offer.terms() {
+    // A claim is about an EIP-3009 authorization, and so is its offer.
+    match offer
+        .terms()
+        .and_then(|terms| terms.domain().map(|_| terms.clone()))
+    {
         Ok(terms) => checks.equal_text(
             "authorization.terms",
             (terms.pay_to, terms.amount) == (claim.pay_to, claim.amount)
@@ -157,10 +161,13 @@ fn paid(
 ) -> Result<Option<Verdict>, Error> {
     let slot = [claim.slot()];
     let context = material.trust.context(claim.network.clone(), claim.asset);
-    let verdict = material::chain(checks, Some((&slot, context)), &material.evidence, true);
-    let signed = claim.signed.as_ref();
-    let signed = signed.map(|signed| (&signed.authorization, &signed.domain));
-    bundle::settled(signed, settlement, verdict.as_ref(), checks)?;
+    let resolve = |evidence: &[Json]| evidence::resolve(&slot, &context, evidence);
+    let verdict = material::chain(checks, Some(&resolve), &material.evidence, true);
+    let signed = claim.signed.as_ref().map(|signed| {
+        let (one, network) = (&signed.authorization, material::network_of(&signed.domain)?);
+        Ok::<_, Error>((network, one.from, one.value))
+    });
+    bundle::settled(signed.transpose()?, settlement, verdict.as_ref(), checks);
     if settlement.is_none() {
         // The payer itself names the transaction.
         material::transaction(

@@ -225,17 +225,6 @@ pub(super) fn network_of(domain: &Domain) -> Result<Network, Error> {
     Network::parse(&format!("eip155:{}", domain.chain_id))
 }
 
-/// Checks that a signature is the payer's.
-pub(super) fn signature(
-    checks: &mut Checks,
-    authorization: &Authorization,
-    domain: &Domain,
-    signature: &str,
-) {
-    let signer = authorization.recover(domain, signature);
-    signed_by(checks, "signature", &authorization.from, signer);
-}
-
 /// Checks who signed, as far as it could be read.
 pub(super) fn signed_by(checks: &mut Checks, id: &str, expected: &Address, signer: Result<Address, Error>) {
     match signer {
@@ -250,10 +239,14 @@ pub(super) fn signed_by(checks: &mut Checks, id: &str, expected: &Address, signe
     }
 }
 
-/// The four checks of the chain. `claimed`: the document says that the money moved.
+/// What the evidence says of the authorizations in question.
+pub(super) type Judge<'a> = &'a dyn Fn(&[Json]) -> Verdict;
+
+/// The four checks of the chain. `subject` judges the evidence where it is known what to look for; `claimed`: the document
+/// says that the money moved.
 pub(super) fn chain(
     checks: &mut Checks,
-    subject: Option<(&[Authorization], Context)>,
+    subject: Option<Judge>,
     evidence: &[Json],
     claimed: bool,
 ) -> Option<Verdict> {
@@ -270,7 +263,7 @@ pub(super) fn chain(
         missing(checks, 0, "No chain evidence was handed in for this payment.");
         return None;
     }
-    let Some((authorizations, context)) = subject else {
+    let Some(subject) = subject else {
         missing(
             checks,
             0,
@@ -278,7 +271,7 @@ pub(super) fn chain(
         );
         return None;
     };
-    let verdict = evidence::resolve(authorizations, &context, evidence);
+    let verdict = subject(evidence);
     let reasons = match verdict.reasons.as_slice() {
         [] => format!("The chain says {}.", verdict.verdict.as_str()),
         reasons => format!(

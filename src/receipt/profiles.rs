@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::amount::Amount;
 use crate::base64;
 use crate::error::{Code, Error};
+use crate::evidence;
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
@@ -281,7 +282,11 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
                 material.trust.context(network, asset),
             )
         });
-    let verdict = material::chain(&mut checks, known, &material.evidence, success != Some(false));
+    let resolve = known.map(|(authorizations, context)| {
+        move |evidence: &[Json]| evidence::resolve(authorizations, &context, evidence)
+    });
+    let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
+    let verdict = material::chain(&mut checks, resolve, &material.evidence, success != Some(false));
     material::transaction(
         &mut checks,
         subject.network.as_ref(),
@@ -330,7 +335,12 @@ fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
     }
     match (authorization, domain, &material.signature) {
         (Some(authorization), Some(domain), Some(signature)) => {
-            material::signature(checks, authorization, domain, signature);
+            material::signed_by(
+                checks,
+                "signature",
+                &authorization.from,
+                authorization.recover(domain, signature),
+            );
         }
         (_, _, Some(_)) => checks.missing("signature", "Hand in the authorization and its domain."),
         _ => checks.skip(

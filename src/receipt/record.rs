@@ -2,8 +2,7 @@
 
 use super::bundle::invalid;
 use crate::address::Address;
-use crate::eip3009::Authorization;
-use crate::eip712::Domain;
+use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::evidence::{self, Context, VerdictKind};
 use crate::fingerprint::Request;
@@ -29,8 +28,16 @@ pub(crate) struct Record<'a> {
     pub attempts: Vec<Attempt<'a>>,
     pub delivery: Option<Delivery<'a>>,
     generation: u64,
-    rail: Option<(Network, Address, Address)>,
+    rail: Option<Rail>,
     claim: Option<Claim<'a>>,
+}
+
+/// What the first attempt fixed.
+struct Rail {
+    network: Network,
+    asset: Address,
+    payer: Address,
+    method: Method,
 }
 
 /// A frozen offer.
@@ -49,7 +56,6 @@ pub(crate) struct Attempt<'a> {
     pub payment_id: Option<&'a str>,
     pub generation: u64,
     pub authorization: Authorization,
-    pub domain: Domain,
     pub signature: Option<&'a str>,
     pub header: Option<(&'a str, &'a str)>,
     pub settlement: Option<&'a str>,
@@ -138,13 +144,14 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
     })
 }
 
-fn rail(json: &Json) -> Result<(Network, Address, Address), Error> {
-    known(json, "method", &["eip3009"])?;
-    Ok((
-        json.read("network", Network::from_json)?,
-        json.read("asset", Address::from_json)?,
-        json.read("payer", Address::from_json)?,
-    ))
+fn rail(json: &Json) -> Result<Rail, Error> {
+    known(json, "method", &["eip3009", "permit2"])?;
+    Ok(Rail {
+        method: json.read("method", Method::from_json)?,
+        network: json.read("network", Network::from_json)?,
+        asset: json.read("asset", Address::from_json)?,
+        payer: json.read("payer", Address::from_json)?,
+    })
 }
 
 fn quote(json: &Json) -> Result<Quote<'_>, Error> {
@@ -179,8 +186,7 @@ fn attempt(json: &Json) -> Result<Attempt<'_>, Error> {
         quote_hash: json.read("quoteHash", word)?,
         payment_id: json.read_opt("paymentId", Json::as_str)?,
         generation: json.read("generation", Json::as_u64)?,
-        authorization: json.read("authorization", Authorization::from_json)?,
-        domain: json.read("domain", Domain::from_json)?,
+        authorization: Authorization::read(json)?,
         signature: json.read_opt("signature", Json::as_str)?,
         header: part("name").zip(part("value")),
         settlement: json.read_opt("settlement", Json::as_str)?,
@@ -334,12 +340,14 @@ impl Record<'_> {
     }
 
     fn on_rail(&self) -> bool {
-        let Some((network, asset, payer)) = &self.rail else {
+        let Some(rail) = &self.rail else {
             return self.attempts.is_empty();
         };
-        *payer == self.principal
+        rail.payer == self.principal
             && self.attempts.iter().all(|one| {
-                network.chain_id() == Some(one.domain.chain_id) && *asset == one.domain.verifying_contract
+                let signed = &one.authorization;
+                rail.network.chain_id() == Some(signed.chain_id())
+                    && (rail.asset, rail.method) == (signed.asset(), signed.method())
             })
     }
 
@@ -360,7 +368,7 @@ impl Record<'_> {
             .all(|(before, after)| {
                 before.generation <= after.generation
                     && (before.generation == after.generation)
-                        == (before.authorization.nonce == after.authorization.nonce)
+                        == (before.authorization.nonce() == after.authorization.nonce())
             });
         one_nonce
             && self.attempts.last().is_none_or(|last| {
@@ -445,21 +453,21 @@ impl Record<'_> {
         let Some(("paid", transaction)) = attempt.verdict else {
             return true;
         };
-        let Some((network, asset, _)) = &self.rail else {
+        let Some(rail) = &self.rail else {
             return false;
         };
         if attempt.evidence.is_empty() {
             return true;
         }
-        let nonce = attempt.authorization.nonce;
+        let nonce = attempt.authorization.nonce();
         let siblings: Vec<_> = self
             .attempts
             .iter()
-            .filter(|one| one.authorization.nonce == nonce)
+            .filter(|one| one.authorization.nonce() == nonce)
             .map(|one| one.authorization.clone())
             .collect();
-        let context = Context::new(network.clone(), *asset);
-        let verdict = evidence::resolve(&siblings, &context, attempt.evidence);
+        let context = Context::new(rail.network.clone(), rail.asset);
+        let verdict = evidence::resolve_signed(&siblings, &context, attempt.evidence);
         verdict.verdict == VerdictKind::Paid && verdict.transaction.as_deref() == transaction
     }
 }
@@ -467,7 +475,7 @@ impl Record<'_> {
 impl Attempt<'_> {
     /// The network that was signed for. Error: `network_invalid`.
     pub fn network(&self) -> Result<Network, Error> {
-        super::material::network_of(&self.domain)
+        self.authorization.network()
     }
 
     /// Whether the journal calls it proven never to land.

@@ -148,6 +148,7 @@ fn terms(
             requirements: accepted.clone(),
         };
         let terms = offer.terms().map_err(|error| error.within("accepted"))?;
+        let domain = terms.domain().map_err(|error| error.within("accepted"))?.clone();
         let differs = |field: &str| Error::new(Code::PaymentPayloadInvalid, field);
         if authorization.to != terms.pay_to {
             return Err(differs("payload.authorization.to"));
@@ -155,7 +156,7 @@ fn terms(
         if authorization.value != terms.amount {
             return Err(differs("payload.authorization.value"));
         }
-        return Ok((vec![(terms.network, terms.domain)], Some(accepted.clone())));
+        return Ok((vec![(terms.network, domain)], Some(accepted.clone())));
     }
     if payment.get("scheme") != Some(&Json::text("exact")) {
         return Err(Error::new(Code::NoSupportedOption, "scheme"));

@@ -3,6 +3,7 @@
 use super::Input;
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::authorization::Method;
 use crate::call_key::{self, Rule};
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
@@ -12,8 +13,9 @@ use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::outcome::{self, Answer};
+use crate::permit2::Permit;
 use crate::policy::{Policy, Spent};
-use crate::x402::payment_required::{self, Offer, PaymentRequired};
+use crate::x402::payment_required::{self, Offer, PaymentRequired, Signing};
 use crate::x402::{payment_identifier, payment_payload, settlement_response};
 use crate::{intent, quote, time};
 
@@ -71,7 +73,7 @@ fn parse_payment(input: &Input) -> Result<Json, Error> {
         .read("headerValue", |value| payment_payload::parse(value.as_str()?))
 }
 
-/// Input `{header? | body?, index, authorization, signature, paymentId?}`; answer `{payload, header, value}`.
+/// Input `{header? | body?, index, authorization | permit2Authorization, signature, paymentId?}`; answer `{payload, header, value}`.
 fn build_payment(input: &Input) -> Result<Json, Error> {
     let required = price(&input.json)?;
     let index = input.json.read("index", Json::as_u64)?;
@@ -79,10 +81,18 @@ fn build_payment(input: &Input) -> Result<Json, Error> {
         .ok()
         .and_then(|index| required.offers.get(index))
         .ok_or_else(|| Error::new(Code::NumberOutOfRange, "index"))?;
-    let authorization = input.json.read("authorization", Authorization::from_json)?;
+    let permit = input.json.read_opt("permit2Authorization", Permit::from_json)?;
+    let authorization = match permit {
+        Some(_) => None,
+        None => Some(input.json.read("authorization", Authorization::from_json)?),
+    };
     let signature = input.json.read("signature", Json::as_str)?;
     let payment_id = input.json.read_opt("paymentId", Json::as_str)?;
-    let payload = payment_payload::build(&required, offer, &authorization, signature, payment_id)?;
+    let payload = match (&permit, &authorization) {
+        (Some(permit), _) => payment_payload::build_permit2(&required, offer, permit, signature, payment_id)?,
+        (None, Some(one)) => payment_payload::build(&required, offer, one, signature, payment_id)?,
+        (None, None) => return Err(Error::new(Code::MissingField, "authorization")),
+    };
     let (header, value) = payment_payload::encode(&payload)?;
     Ok(Json::object([
         ("payload", payload),
@@ -235,7 +245,7 @@ fn classify(input: &Input) -> Result<Json, Error> {
     Ok(outcome::classify(&input.json.read("answer", Answer::from_json)?).to_json())
 }
 
-/// Input `{policy, header? | body?, payer, pinned?: {network, asset}}`; answer `{index, terms}`.
+/// Input `{policy, header? | body?, payer, pinned?: {network, asset, method?}}`; answer `{index, terms}`.
 fn policy_choose(input: &Input) -> Result<Json, Error> {
     let policy = input.json.read("policy", Policy::from_json)?;
     let required = price(&input.json)?;
@@ -244,21 +254,28 @@ fn policy_choose(input: &Input) -> Result<Json, Error> {
         Ok((
             rail.read("network", Network::from_json)?,
             rail.read("asset", Address::from_json)?,
+            rail.read_opt("method", Method::from_json)?
+                .unwrap_or(Method::Eip3009),
         ))
     })?;
-    let pinned = pinned.as_ref().map(|(network, asset)| (network, asset));
+    let pinned = pinned
+        .as_ref()
+        .map(|(network, asset, method)| (network, asset, *method));
     let (index, terms) = policy.choose(&required, &payer, pinned)?;
-    let terms = Json::object([
+    let shown = Json::object([
         ("network", terms.network.to_json()),
         ("asset", terms.asset.to_json()),
         ("payTo", terms.pay_to.to_json()),
         ("amount", terms.amount.to_json()),
         ("maxTimeoutSeconds", Json::number(terms.max_timeout)),
-        ("domain", terms.domain.to_json()),
     ]);
+    let shown = match &terms.signing {
+        Signing::Eip3009(domain) => shown.with("domain", domain.to_json()),
+        Signing::Permit2 => shown.with("method", Json::text(Method::Permit2.as_str())),
+    };
     Ok(Json::object([
         ("index", Json::number(index as u64)),
-        ("terms", terms),
+        ("terms", shown),
     ]))
 }
 

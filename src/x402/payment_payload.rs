@@ -1,12 +1,14 @@
 //! The payment: a signed authorization and what it answers.
 
-use super::payment_required::{Offer, PaymentRequired};
+use super::payment_required::{Offer, PaymentRequired, Signing};
 use super::{decode_header, payment_identifier, shape, version, MAX_HEADER, PAYMENT_SIGNATURE, X_PAYMENT};
+use crate::authorization::Authorization as Signed;
 use crate::base64;
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
+use crate::permit2::Permit;
 
 /// Builds the payment for one offer of a price. Version 2 has the members `x402Version, payload, extensions, resource,
 /// accepted` in the order of the official packages, extensions echoed and `accepted` verbatim; version 1 has
@@ -22,18 +24,16 @@ pub fn build(
     payment_id: Option<&str>,
 ) -> Result<Json, Error> {
     let terms = offer.terms()?;
+    terms.domain()?;
     if authorization.to != terms.pay_to {
         return Err(Error::new(Code::PaymentPayloadInvalid, "authorization.to"));
     }
     if authorization.value != terms.amount {
         return Err(Error::new(Code::PaymentPayloadInvalid, "authorization.value"));
     }
-    if hex::decode(signature).map_or(true, |bytes| bytes.is_empty()) {
-        return Err(Error::new(Code::SignatureInvalid, "signature"));
-    }
     let payload = Json::object([
         ("authorization", authorization.to_json()),
-        ("signature", Json::text(signature)),
+        ("signature", signature_text(signature)?),
     ]);
     if required.version == 1 {
         let name = terms
@@ -47,6 +47,67 @@ pub fn build(
             ("payload", payload),
         ]));
     }
+    version_2(required, offer, payload, payment_id)
+}
+
+/// As [`build`], of a permit; only version 2 knows the method. Errors in this order: those of [`Offer::terms`],
+/// `no_supported_payment_option` (another method, version 1), `payment_payload_invalid` (a permit of another token, amount or
+/// recipient), then those of [`build`].
+pub fn build_permit2(
+    required: &PaymentRequired,
+    offer: &Offer,
+    permit: &Permit,
+    signature: &str,
+    payment_id: Option<&str>,
+) -> Result<Json, Error> {
+    let terms = offer.terms()?;
+    if terms.signing != Signing::Permit2 || required.version != 2 {
+        return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"));
+    }
+    for (field, same) in [
+        ("permitted.token", permit.token == terms.asset),
+        ("permitted.amount", permit.amount == terms.amount),
+        ("witness.to", permit.to == terms.pay_to),
+    ] {
+        if !same {
+            let field = format!("permit2Authorization.{field}");
+            return Err(Error::new(Code::PaymentPayloadInvalid, field));
+        }
+    }
+    let payload = Json::object([
+        ("signature", signature_text(signature)?),
+        ("permit2Authorization", permit.to_json()),
+    ]);
+    version_2(required, offer, payload, payment_id)
+}
+
+/// As [`build`] or [`build_permit2`], by the authorization's method.
+pub fn build_signed(
+    required: &PaymentRequired,
+    offer: &Offer,
+    signed: &Signed,
+    signature: &str,
+    payment_id: Option<&str>,
+) -> Result<Json, Error> {
+    match signed {
+        Signed::Eip3009(one, _) => build(required, offer, one, signature, payment_id),
+        Signed::Permit2(permit, _) => build_permit2(required, offer, permit, signature, payment_id),
+    }
+}
+
+fn signature_text(signature: &str) -> Result<Json, Error> {
+    match hex::decode(signature) {
+        Ok(bytes) if !bytes.is_empty() => Ok(Json::text(signature)),
+        _ => Err(Error::new(Code::SignatureInvalid, "signature")),
+    }
+}
+
+fn version_2(
+    required: &PaymentRequired,
+    offer: &Offer,
+    payload: Json,
+    payment_id: Option<&str>,
+) -> Result<Json, Error> {
     Ok(
         Json::object([("x402Version", Json::number(2)), ("payload", payload)])
             .with_some("extensions", echoed(required, payment_id)?)

@@ -3,6 +3,7 @@
 use super::{decode_header, shape, version, MAX_BODY};
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::authorization::Method;
 use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
@@ -32,7 +33,7 @@ pub struct Offer {
     pub requirements: Json,
 }
 
-/// What an offer of scheme `exact` by EIP-3009 demands.
+/// What an offer of scheme `exact` demands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// An `eip155` network.
@@ -45,8 +46,37 @@ pub struct Terms {
     pub amount: Amount,
     /// Seconds the seller wants the authorization to be good for; the policy's window still bounds it.
     pub max_timeout: u64,
-    /// The token's EIP-712 domain.
-    pub domain: Domain,
+    /// How the token is to be moved.
+    pub signing: Signing,
+}
+
+/// Under which domain the terms are signed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Signing {
+    /// By EIP-3009: the token's own.
+    Eip3009(Domain),
+    /// Permit2's, on the terms' network.
+    Permit2,
+}
+
+impl Signing {
+    /// The way the token is moved.
+    pub fn method(&self) -> Method {
+        match self {
+            Signing::Eip3009(_) => Method::Eip3009,
+            Signing::Permit2 => Method::Permit2,
+        }
+    }
+}
+
+impl Terms {
+    /// The token's domain. Error: `no_supported_payment_option` at `extra.assetTransferMethod`, where EIP-3009 is not the method.
+    pub fn domain(&self) -> Result<&Domain, Error> {
+        match &self.signing {
+            Signing::Eip3009(domain) => Ok(domain),
+            Signing::Permit2 => Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod")),
+        }
+    }
 }
 
 /// Reads the price from the header, or from the body when there is no header. The header is canonical: where both are
@@ -181,7 +211,16 @@ impl Offer {
         network.chain_id().map(|_| (network, asset))
     }
 
-    /// The terms, when the offer is one that is paid here: scheme `exact`, an `eip155` network, EIP-3009, plain
+    /// The method that the offer names, EIP-3009 when it names none; `None` for one that is not known here.
+    pub fn method(&self) -> Option<Method> {
+        let extra = self.requirements.get("extra");
+        match extra.and_then(|extra| extra.get("assetTransferMethod")) {
+            None => Some(Method::Eip3009),
+            Some(method) => Method::from_json(method).ok(),
+        }
+    }
+
+    /// The terms, when the offer is one that is paid here: scheme `exact`, an `eip155` network, EIP-3009 or Permit2, plain
     /// authorization flow. Errors in this order: `no_supported_payment_option`, those of the typed members,
     /// `timeout_invalid`, `payment_required_invalid` (no domain in `extra` and no known token),
     /// `domain_mismatch_known_asset`.
@@ -197,27 +236,28 @@ impl Offer {
         }
         let network = entry.read("network", Network::from_json)?;
         let chain_id = network.chain_id().ok_or_else(|| unsupported("network"))?;
-        for (name, supported) in [
-            ("assetTransferMethod", "eip3009"),
-            ("paymentFlow", "authorization"),
-        ] {
-            let value = entry.get("extra").and_then(|extra| extra.get(name));
-            if value.is_some_and(|value| *value != Json::text(supported)) {
-                return Err(unsupported(&format!("extra.{name}")));
-            }
+        let extra = |name: &str| entry.get("extra").and_then(|extra| extra.get(name));
+        let method = self
+            .method()
+            .ok_or_else(|| unsupported("extra.assetTransferMethod"))?;
+        if extra("paymentFlow").is_some_and(|flow| *flow != Json::text("authorization")) {
+            return Err(unsupported("extra.paymentFlow"));
         }
         let asset = entry.read("asset", Address::from_json)?;
         let pay_to = entry.read("payTo", Address::from_json)?;
         let amount = entry.read("amount", Amount::from_json)?;
         let max_timeout = timeout(entry)?;
-        let domain = domain(entry, &network, chain_id, asset)?;
+        let signing = match method {
+            Method::Eip3009 => Signing::Eip3009(domain(entry, &network, chain_id, asset)?),
+            Method::Permit2 => Signing::Permit2,
+        };
         Ok(Terms {
             network,
             asset,
             pay_to,
             amount,
             max_timeout,
-            domain,
+            signing,
         })
     }
 }
