@@ -37,9 +37,9 @@ const listen = (server) => new Promise((done) => server.listen(0, "127.0.0.1", (
 
 /**
  * `keepsAnswers`: declares payment-identifier and answers a known id through the gateway. `on(event)` is awaited at
- * "payment" and "streaming". `struck` counts how often the fault really happened.
+ * "payment" and "streaming". `struck` counts how often the fault really happened. `price` is what the middleware takes for one.
  */
-export async function startSeller({ chain, payTo, fault = "none", keepsAnswers = false, maxTimeoutSeconds = 300, on = async () => {} }) {
+export async function startSeller({ chain, payTo, fault = "none", keepsAnswers = false, maxTimeoutSeconds = 300, price = "$0.01", on = async () => {} }) {
   const seller = { struck: 0, lifted: false, lift: () => { seller.lifted = true; }, payments: [] };
   const strike = () => { seller.struck += 1; };
   const once = () => (seller.struck > 0 ? false : (strike(), true));
@@ -55,7 +55,7 @@ export async function startSeller({ chain, payTo, fault = "none", keepsAnswers =
   const app = express();
   if (kept) app.use(kept.gateway.express());
   const route = {
-    accepts: { scheme: "exact", price: "$0.01", network: NETWORK, payTo, maxTimeoutSeconds },
+    accepts: { scheme: "exact", price, network: NETWORK, payTo, maxTimeoutSeconds },
     description: "One weather report", mimeType: "application/json",
     ...(keepsAnswers ? { extensions: { "payment-identifier": declarePaymentIdentifierExtension(false) } } : {}),
   };

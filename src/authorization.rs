@@ -172,7 +172,9 @@ impl Authorization {
             ));
         };
         let chain_id = record.read("domain", |domain| domain.read("chainId", Json::as_u64))?;
-        if record.get("domain") != Some(&Permit::domain_json(chain_id)) {
+        // Member order does not count: a record is canonical JSON.
+        let domain = record.require("domain")?.to_canonical()?;
+        if domain != Permit::domain_json(chain_id).to_canonical()? {
             return Err(Error::new(Code::TypedDataInvalid, "domain"));
         }
         Ok(Authorization::Permit2(permit, chain_id))

@@ -16,8 +16,8 @@
 //! | a code about the seller's order | unknown | possible | read_order | that code |
 //! | 2xx, a settlement that can't be read or names no hash | delivered | possible | read_chain | `delivered_unverified` |
 //! | 2xx without settlement | unknown | possible | read_chain | `delivered_unconfirmed` |
-//! | 402, first send, a verify refusal of the list, no hash | rejected | possible | wait | that code |
-//! | 402 else, also `settlement_pending` in the header | unknown | possible | read_chain | that code or `outcome_unknown` |
+//! | 402 or 412, first send, a verify refusal of the list, no hash | rejected | possible | wait | that code |
+//! | 402 or 412 else, also `settlement_pending` in the header | unknown | possible | read_chain | that code or `outcome_unknown` |
 //! | a stored answer of an earlier run, else | unknown | possible | read_chain | `outcome_unknown` |
 //! | bare 409, first send | in_flight | possible | wait | `payment_in_flight` |
 //! | bare 409 on a resend, bare 422, 3xx, other 4xx | unknown | possible | read_chain | `outcome_unknown` |
@@ -207,7 +207,8 @@ fn verdict(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Ver
     let replayed = hints::replayed(answer);
     match status {
         200..=299 => without_claim(answer, body, settlement),
-        402 => payment_required(answer, body, settlement, replayed),
+        // 412 is what servers say where the payer never approved Permit2.
+        402 | 412 => payment_required(answer, body, settlement, replayed),
         // The answer of an earlier run, kept: asking again brings the same one.
         _ if replayed => unknown(Next::ReadChain, code),
         409 if !answer.resend && code == "outcome_unknown" => (
@@ -226,7 +227,7 @@ fn verdict(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Ver
 /// a success and of a 402 answer has a meaning of its own.
 fn said(answer: &Answer, body: Option<&Json>, settlement: &Settlement, status: u64) -> Option<codes::Known> {
     let reason = || match status {
-        200..=299 | 402 => None,
+        200..=299 | 402 | 412 => None,
         _ => settlement.reason(),
     };
     codes::in_body(body)

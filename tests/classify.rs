@@ -154,7 +154,9 @@ fn every_known_code_means_one_thing_under_every_status() {
                 "{shown} is not of {family:?}"
             );
         }
-        for status in [400, 402, 403, 404, 409, 410, 422, 425, 428, 429, 500, 502, 503] {
+        for status in [
+            400, 402, 403, 404, 409, 410, 412, 422, 425, 428, 429, 500, 502, 503,
+        ] {
             for resend in [false, true] {
                 let seen = classify(&answer(&format!(
                     r#"{{"status":{status},"resend":{resend},"body":"{{\"code\":\"{code}\"}}"}}"#
@@ -165,7 +167,7 @@ fn every_known_code_means_one_thing_under_every_status() {
                 }
                 assert_eq!(got.1, "possible", "{code} under {status}");
                 assert!(!["safe_to_resign", "requote", "fix_input"].contains(&got.2));
-                let refused = *family == Family::Refusal && status == 402 && !resend;
+                let refused = *family == Family::Refusal && matches!(status, 402 | 412) && !resend;
                 assert_eq!(
                     seen.outcome == Outcome::Rejected,
                     refused,

@@ -29,6 +29,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "used_or_cancelled",
         ],
     ),
+    ("tests/permit2.rs", &["permit2_unsupported"]),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

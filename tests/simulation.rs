@@ -151,7 +151,45 @@ fn everything_at_once() {
             bad_store: 5,
             kill: 10,
             rpc: true,
+            permit2: false,
         },
         200,
     );
+}
+
+/// The same machine on the other rail: nothing in it may hang on what a token of EIP-3009 emits.
+#[test]
+fn by_permit2() {
+    let permit2 = Chaos {
+        permit2: true,
+        lose_answer: 40,
+        kill: 15,
+        ..Chaos::default()
+    };
+    simulate(permit2.clone(), 100);
+    let late = Chaos {
+        settle_late: 40,
+        never_settle: 30,
+        new_terms: 30,
+        ..permit2.clone()
+    };
+    simulate(late, 100);
+    let blind = Chaos {
+        rpc: false,
+        settle_late: 20,
+        never_settle: 20,
+        ..permit2.clone()
+    };
+    simulate(blind, 50);
+    let worst = Chaos {
+        workers: 2,
+        settle_late: 20,
+        never_settle: 15,
+        bad_rpc: 15,
+        lose_journal: 10,
+        new_terms: 15,
+        bad_store: 5,
+        ..permit2
+    };
+    simulate(worst, 200);
 }

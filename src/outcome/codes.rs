@@ -29,7 +29,7 @@ pub const fn known_codes() -> &'static [(&'static str, Family)] {
 
 /// Refusals are verify codes of the x402 specification and of the official facilitator. Codes of settling
 /// (`invalid_transaction_state`, `unexpected_settle_error`, `*_transaction_failed`, `*_transfer_event_mismatch`) and of
-/// simulation are left out: they are given after a broadcast, or because one happened.
+/// simulation are left out, `invalid_permit2_signature` among them: they are given after a broadcast, or because one happened.
 const KNOWN: &[(&str, Family)] = &[
     ("payment_identifier_conflict", Family::Conflict),
     ("idempotency_conflict", Family::Conflict),
@@ -46,6 +46,7 @@ const KNOWN: &[(&str, Family)] = &[
     ("nonce_already_used", Family::Used),
     ("invalid_exact_evm_nonce_already_used", Family::Used),
     ("authorization_is_used_or_canceled", Family::Used),
+    ("permit2_invalid_nonce", Family::Used),
     ("quote_not_open", Family::Order),
     ("out_of_stock", Family::Order),
     ("slot_unavailable", Family::Order),
@@ -100,6 +101,15 @@ const KNOWN: &[(&str, Family)] = &[
         "invalid_exact_evm_payload_undeployed_smart_wallet",
         Family::Refusal,
     ),
+    ("invalid_permit2_spender", Family::Refusal),
+    ("invalid_permit2_recipient_mismatch", Family::Refusal),
+    ("permit2_deadline_expired", Family::Refusal),
+    ("permit2_not_yet_valid", Family::Refusal),
+    ("permit2_amount_mismatch", Family::Refusal),
+    ("permit2_token_mismatch", Family::Refusal),
+    ("permit2_allowance_required", Family::Refusal),
+    ("permit2_insufficient_balance", Family::Refusal),
+    ("permit2_proxy_not_deployed", Family::Refusal),
     ("asset_not_deployed_contract", Family::Refusal),
     ("invalid_network", Family::Refusal),
     ("invalid_payload", Family::Refusal),

@@ -1,12 +1,12 @@
 //! What a restarted process finds: a recorded journal up to some byte, and a chain on which the payment landed, did not, or
 //! lands while nobody looks.
 
+use counterfoil::authorization::Authorization;
 use counterfoil::client::record::{Intent, Status};
-use counterfoil::eip3009::Authorization;
 use counterfoil::json::{self, Json};
 use counterfoil::{attempt, digest, hex, journal};
 
-use crate::world::{Buyer, Chaos, Cheque, Landed, Signed, World};
+use crate::world::{signed_in, Buyer, Chaos, Cheque, Landed, Signed, World};
 
 /// anvil's public development key, with which the journals were recorded.
 const KEY: &str = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
@@ -93,7 +93,7 @@ impl Recorded {
             intent: whole.id.clone().unwrap(),
         };
         let terms = &whole.attempts[0].authorization;
-        world.sellers[0] = terms.to.to_string();
+        world.sellers[0] = terms.to().to_string();
         world.journals[0].file = bytes.to_vec();
         world.reopen(0)?;
         let found = intent(bytes);
@@ -103,7 +103,7 @@ impl Recorded {
             world.signed.push(Signed {
                 worker: 0,
                 epoch: 0,
-                digest: hex::encode(attempt.authorization.digest(&attempt.domain).unwrap().digest),
+                digest: hex::encode(attempt.authorization.digest().unwrap()),
                 valid_before: attempt.valid_before(),
             });
         }
@@ -113,7 +113,7 @@ impl Recorded {
         match fate {
             Fate::NeverArrived => {}
             Fate::Landed => {
-                let nonce = hex::encode(last.authorization.nonce);
+                let nonce = last.authorization.nonce_text();
                 world.transfers = 1;
                 world.answers.insert(nonce.clone(), b"goods".to_vec());
                 world.landed.insert(
@@ -123,7 +123,7 @@ impl Recorded {
             }
             Fate::LandsLater => world.cheques.push(Cheque {
                 lands_at: Some(world.now + 5),
-                authorization: last.authorization.to_json(),
+                authorization: signed_in(&last.authorization.write(Json::object([]))),
             }),
         }
         Ok(world)
@@ -133,8 +133,8 @@ impl Recorded {
 fn landed(authorization: &Authorization, at: u64, transaction: Option<String>) -> Landed {
     Landed {
         at,
-        to: authorization.to.to_string(),
-        value: authorization.value.to_string(),
+        to: authorization.to().to_string(),
+        value: authorization.value().to_string(),
         transaction: transaction.unwrap_or_else(|| hex::encode(digest::sha256(b"transaction"))),
     }
 }

@@ -203,3 +203,67 @@ test("errors, other formats, redirects, silence and floods of an endpoint are un
     assert.deepEqual(await served(respond, (url) => readEvidence(url, { ...what, timeout: 1_000 })), [{ error: "unreachable" }], title);
   }
 });
+
+// The second method: a nonce of Permit2, whose use is found by the state.
+const permit2 = "0x000000000022d473030f116ddee9f6b43ac78ba3";
+const bitNonce = (0xabcdn << 8n) | 5n;
+const spender = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
+const permit = { from: payer, permitted: { token: asset, amount: "10000" }, spender, nonce: String(bitNonce), deadline: "1700000600", witness: { to: payTo, validAfter: "0" } };
+const ofPermit = { network, asset, payer, nonce: String(bitNonce), method: "permit2" };
+const permitVerdict = (evidence) => resolve(permit, { network, asset }, evidence);
+
+/** `kept` is the oldest block whose state the source still has. */
+function permitChain({ final = 1000, usedAt, kept = 0, deployedAt = 0 } = {}) {
+  const bitmap = (block) => {
+    if (block < kept) refuse();
+    if (block < deployedAt) return "0x";
+    return word(usedAt !== undefined && block >= usedAt ? "0x21" : "0x1");
+  };
+  const at = { blockNumber: hex(usedAt ?? 0), blockHash: hashOf(usedAt ?? 0), transactionHash: word("0x7a"), removed: false };
+  const logs = [{ ...at, address: asset, topics: [transfer, word(payer), word(payTo)], data: word(hex(10000)), logIndex: "0x1" }];
+  return chain({ final, over: {
+    eth_call: (_, block) => bitmap(typeof block === "string" ? Number(block) : Number(BigInt(block.blockHash) - 0xb10c0000n)),
+    eth_getLogs: ({ fromBlock, toBlock }) => (usedAt !== undefined && Number(fromBlock) <= usedAt && usedAt <= Number(toBlock) ? logs : []),
+    eth_getTransactionReceipt: (transactionHash) => ({ transactionHash, blockNumber: at.blockNumber, blockHash: at.blockHash, status: "0x1", logs }),
+  } });
+}
+
+test("permit2: the block in which the bit was set is found wherever it is", async () => {
+  for (const [final, usedAt] of [[1000, 1000], [1000, 999], [1000, 1], [1000, 700], [30_000_000, 12_345_678]]) {
+    const { rpc, of } = permitChain({ final, usedAt });
+    const [evidence] = await readEvidence(rpc, ofPermit);
+    assert.deepEqual([evidence.usedWithin.after.number, evidence.usedWithin.by.number], [usedAt - 1, usedAt].map(hex));
+    assert.deepEqual([permitVerdict(evidence).verdict, permitVerdict(evidence).reasons], ["paid", []]);
+    assert.ok(of("eth_call").length < 60, `${of("eth_call").length} reads`);
+  }
+});
+
+test("permit2: what is asked", async () => {
+  const { rpc, of } = permitChain({ usedAt: 700 });
+  await readEvidence(rpc, ofPermit);
+  // nonceBitmap(address,uint256), at the block by its hash first
+  assert.deepEqual(of("eth_call")[0], [{ to: permit2, data: `0x4fe02b44${word(payer).slice(2)}${word("0xabcd").slice(2)}` }, { blockHash: hashOf(1000), requireCanonical: true }]);
+  const [[filter]] = of("eth_getLogs");
+  assert.deepEqual([filter.fromBlock, filter.toBlock, filter.address], [hex(700), hex(700), [asset, permit2]]);
+  assert.deepEqual(filter.topics, [[transfer, "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d"], word(payer)]);
+});
+
+test("permit2: unused past the deadline is dead, a decimal nonce and a hex one are one nonce", async () => {
+  for (const nonce of [String(bitNonce), hex(bitNonce)]) {
+    const [evidence] = await readEvidence(permitChain().rpc, { ...ofPermit, nonce });
+    assert.equal(permitVerdict(evidence).verdict, "dead");
+  }
+  assert.equal(permitVerdict(await readEvidence(permitChain({ final: 300 }).rpc, ofPermit)).verdict, "not_yet");
+});
+
+test("permit2: a source that keeps no state so far back can't tell, one that was deployed in between can", async () => {
+  const [short] = await readEvidence(permitChain({ usedAt: 700, kept: 950 }).rpc, ofPermit);
+  assert.deepEqual([short.logs, permitVerdict(short).verdict, permitVerdict(short).reasons], [null, "used_or_cancelled", ["logs_missing"]]);
+  const [young] = await readEvidence(permitChain({ usedAt: 700, deployedAt: 650 }).rpc, ofPermit);
+  assert.equal(permitVerdict(young).verdict, "paid");
+});
+
+test("permit2: sources that differ are not counted against each other", async () => {
+  const sources = [permitChain({ usedAt: 700 }), permitChain({ usedAt: 700, kept: 950 })];
+  assert.equal(permitVerdict(await readEvidence(sources.map(({ rpc }) => rpc), ofPermit)).verdict, "unreadable");
+});

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use counterfoil::amount::Amount;
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State};
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, digest, hex, journal, signing};
@@ -31,6 +32,8 @@ pub struct Chaos {
     pub bad_store: u64,
     pub kill: u64,
     pub rpc: bool,
+    /// The seller takes Permit2, and nothing else.
+    pub permit2: bool,
 }
 
 impl Default for Chaos {
@@ -46,6 +49,7 @@ impl Default for Chaos {
             bad_store: 0,
             kill: 0,
             rpc: true,
+            permit2: false,
         }
     }
 }
@@ -124,6 +128,24 @@ fn text(json: &Json, name: &str) -> String {
         .and_then(|value| value.as_str().ok())
         .unwrap_or_default()
         .to_owned()
+}
+
+/// What was signed, as this world keeps it: of a permit the members that mean the same.
+pub fn signed_in(holder: &Json) -> Json {
+    let Some(permit) = holder.get("permit2Authorization") else {
+        return holder.get("authorization").unwrap().clone();
+    };
+    let (permitted, witness) = (permit.get("permitted").unwrap(), permit.get("witness").unwrap());
+    let deadline: u64 = text(permit, "deadline").parse().unwrap();
+    Json::object([
+        ("from", permit.get("from").unwrap().clone()),
+        ("to", witness.get("to").unwrap().clone()),
+        ("value", permitted.get("amount").unwrap().clone()),
+        ("validAfter", witness.get("validAfter").unwrap().clone()),
+        // The deadline is the last second itself.
+        ("validBefore", Json::text((deadline + 1).to_string())),
+        ("nonce", permit.get("nonce").unwrap().clone()),
+    ])
 }
 
 impl World {
@@ -290,10 +312,7 @@ impl World {
                 .as_array()
                 .unwrap()
                 .iter()
-                .any(|attempt| {
-                    self.landed
-                        .contains_key(&text(attempt.get("authorization").unwrap(), "nonce"))
-                });
+                .any(|attempt| self.landed.contains_key(&text(&signed_in(attempt), "nonce")));
             // On other terms than this worker signed for: another worker's, and a person's to decide.
             let wrong = record
                 .get("attempts")
@@ -330,8 +349,13 @@ impl World {
             "[]"
         };
         let payer = signing::address_of_key(&self.buyer.key).unwrap();
+        let assets = if self.chaos.permit2 {
+            format!(r#","assets":[{{"network":"eip155:84532","asset":"{TOKEN}"}}]"#)
+        } else {
+            String::new()
+        };
         let config = format!(
-            r#"{{"payer":"{payer}","policy":{{"perCall":"50000","maxWindow":60,"attempts":4}},"readable":{readable}}}"#
+            r#"{{"payer":"{payer}","policy":{{"perCall":"50000","maxWindow":60,"attempts":4{assets}}},"readable":{readable}}}"#
         );
         Config::from_json(&json::parse(&config).unwrap()).unwrap()
     }
@@ -515,7 +539,7 @@ impl World {
     /// The signer keeps a list of its own: while one digest can land, no other is signed from the same journal.
     fn sign(&mut self, worker: usize, what: &Json) -> Result<Event, String> {
         let digest = text(what, "digest");
-        let authorization = what.get("authorization").unwrap();
+        let authorization = &signed_in(what);
         let valid_before: u64 = text(authorization, "validBefore").parse().unwrap();
         let planned = self.journals[worker]
             .rows
@@ -560,8 +584,13 @@ impl World {
             self.price = ((self.next() % 2) as usize, 10_000 + self.next() % 3);
         }
         let (seller, amount) = self.price;
+        let method = if self.chaos.permit2 {
+            r#","assetTransferMethod":"permit2""#
+        } else {
+            ""
+        };
         let price = format!(
-            r#"{{"x402Version":2,"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}]}}"#,
+            r#"{{"x402Version":2,"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"{method}}}}}]}}"#,
             self.sellers[seller]
         );
         base64::encode(price.as_bytes())
@@ -585,11 +614,7 @@ impl World {
             return Err("bytes were sent that the journal does not hold".to_owned());
         }
         let payload = json::parse_bytes(&base64::decode_header(&value).map_err(|e| e.to_string())?).unwrap();
-        let authorization = payload
-            .get("payload")
-            .and_then(|payload| payload.get("authorization"))
-            .unwrap()
-            .clone();
+        let authorization = signed_in(payload.get("payload").unwrap());
         let nonce = text(&authorization, "nonce");
         let lost = self.chance(self.chaos.lose_answer);
         if self.answers.contains_key(&nonce) {
@@ -670,6 +695,9 @@ impl World {
             .landed
             .get(&nonce)
             .filter(|landed| landed.at <= block_time && !bad);
+        if text(read, "method") == "permit2" {
+            return self.bitmap_evidence(&nonce, used, &block, block_time - 1_780_000_000);
+        }
         let word = hex::encode([&[0; 31][..], &[u8::from(used.is_some())]].concat());
         let range = format!(r#"{{"from":"0x0","to":"{number}"}}"#);
         let Some(landed) = used else {
@@ -703,6 +731,37 @@ impl World {
         );
         json::parse(&format!(
             r#"{{"chainId":"0x14a34","block":{block},"authorizationState":"{word}","logs":[{log}],"logsRange":{range},"receipt":{{"status":"0x1","transactionHash":"{transaction}","blockNumber":"{at}","blockHash":"{block_hash}","transactionIndex":"0x0","logs":[{log},{transfer}]}}}}"#
+        ))
+        .unwrap()
+    }
+
+    /// The same of a nonce of Permit2: its word of the bitmap, and the block in which the bit was set.
+    fn bitmap_evidence(&self, nonce: &str, used: Option<&Landed>, block: &str, top: u64) -> Json {
+        let bit = Amount::parse(nonce).unwrap().to_be_bytes()[31];
+        let mut set = [0_u8; 32];
+        set[31 - usize::from(bit / 8)] = 1 << (bit % 8);
+        let (set, unset) = (hex::encode(set), hex::encode([0_u8; 32]));
+        let Some(landed) = used else {
+            return json::parse(&format!(
+                r#"{{"chainId":"0x14a34","block":{block},"nonceBitmap":"{unset}","logs":[],"logsRange":{{"from":"0x0","to":"{top:#x}"}},"receipt":null}}"#
+            ))
+            .unwrap();
+        };
+        let pad = |text: &str| format!("0x{:0>64}", text.trim_start_matches("0x").to_ascii_lowercase());
+        let payer = signing::address_of_key(&self.buyer.key).unwrap().to_string();
+        let at = landed.at - 1_780_000_000;
+        let (before, at) = (format!("{:#x}", at - 1), format!("{at:#x}"));
+        let block_hash = hex::encode(digest::sha256(at.as_bytes()));
+        let transaction = &landed.transaction;
+        let value = format!("{:#x}", landed.value.parse::<u64>().unwrap());
+        let log = format!(
+            r#"{{"address":"{TOKEN}","blockNumber":"{at}","blockHash":"{block_hash}","transactionHash":"{transaction}","logIndex":"0x1","removed":false,"topics":["{TRANSFER}","{}","{}"],"data":"{}"}}"#,
+            pad(&payer),
+            pad(&landed.to),
+            pad(&value)
+        );
+        json::parse(&format!(
+            r#"{{"chainId":"0x14a34","block":{block},"nonceBitmap":"{set}","usedWithin":{{"after":{{"number":"{before}","nonceBitmap":"{unset}"}},"by":{{"number":"{at}","nonceBitmap":"{set}"}}}},"logs":[{log}],"logsRange":{{"from":"{at}","to":"{at}"}},"receipt":{{"status":"0x1","transactionHash":"{transaction}","blockNumber":"{at}","blockHash":"{block_hash}","logs":[{log}]}}}}"#
         ))
         .unwrap()
     }
