@@ -300,10 +300,8 @@ fn what_only_eip3009_has_is_refused_and_changes_nothing() {
     assert_eq!(host.rows, before);
     // Paid, and the seller has no answer any more.
     let (mut paid, _, _) = lost_answer();
-    let sent = paid.evidence(&used(&read, Some(10_000)));
-    assert_eq!(text(&sent, "type"), "send", "{}", sent.to_text());
-    paid.now += 2 * 86_400;
-    paid.on(TIMEOUT);
+    let end = paid.evidence(&used(&read, Some(10_000)));
+    assert_fails(&end, "paid_not_delivered", "proven");
     let end = paid.intent("claim");
     assert_fails(&end, "permit2_unsupported", "proven");
 }

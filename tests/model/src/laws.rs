@@ -1,6 +1,7 @@
 //! The laws, each as one question to a world. A mutation names the law that must break.
 
 use counterfoil::attempt;
+use counterfoil::authorization::Authorization;
 use counterfoil::client::record::Intent;
 use counterfoil::client::{Effect, Step};
 use counterfoil::json::Json;
@@ -111,7 +112,9 @@ fn record_is_sound(tables: &Tables, rows: &Rows) -> Result<(), Broken> {
                         ),
                     );
                 }
-                let same = (was.to, was.value) == (is.to, is.value) && earlier.domain == later.domain;
+                let terms =
+                    |one: &Authorization| (one.to(), one.value(), one.asset(), one.chain_id(), one.method());
+                let same = terms(was) == terms(is);
                 if !same && !tables.setting.lied_to() {
                     return broken(
                         "new terms need a proof of death",
@@ -212,7 +215,7 @@ pub fn signs_what_is_written(
         intent
             .attempts
             .iter()
-            .any(|one| Some(&one.authorization.to_json()) == what.get("authorization"))
+            .any(|one| Authorization::read(what).is_ok_and(|asked| one.authorization == asked))
     });
     if rows
         .intent(&step.state.intent_id)
