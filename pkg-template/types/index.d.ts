@@ -44,7 +44,7 @@ export interface Policy {
   perCall?: Amount;
   perWallet?: { amount: Amount; window: number }[];
   attempts?: number;
-  /** The pinned table of known tokens when absent. */
+  /** The pinned table of known tokens when absent. Of each token EIP-3009 comes first; Permit2 is used only for a token of this list. */
   assets?: { network: Network; asset: Address }[];
   recipients?: string[];
   approve?: (r: ApprovalRequest) => Promise<boolean> | boolean;
