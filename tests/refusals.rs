@@ -132,10 +132,13 @@ fn expired_before_send() {
     assert_fails(&host.on(&signed(&asked, &KEY)), "expired_before_send", "none");
 }
 
+/// What ends a call, by the code it ends with.
+type Ending = Box<dyn Fn(&mut Host) -> Json>;
+
 /// Whatever fails at a second signature, the first authorization may have landed: no failure says that no money moved.
 #[test]
 fn a_failure_after_a_send_leaves_the_money_possible() {
-    let mut endings: Vec<(&str, Box<dyn Fn(&mut Host) -> Json>)> = vec![
+    let mut endings: Vec<(&str, Ending)> = vec![
         (
             "policy_missing",
             Box::new(|host| {

@@ -36,10 +36,13 @@ impl Rows {
     }
 }
 
+/// Rows by key, each with its revision.
+type Content = BTreeMap<String, (u64, String)>;
+
 /// Every journal content that was met, each once.
 pub struct Journals {
     all: Vec<Rc<Rows>>,
-    known: HashMap<(u64, BTreeMap<String, (u64, String)>), JournalId>,
+    known: HashMap<(u64, Content), JournalId>,
 }
 
 impl Journals {
