@@ -7,7 +7,6 @@
 )]
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use counterfoil::address::Address;
 use counterfoil::error::{Code, Money, Next};
@@ -51,9 +50,9 @@ fn formats_page() {
 
 #[test]
 fn sizes_are_checked_before_decoding() {
-    let header = "A".repeat(100 << 20);
-    let body = " ".repeat((1 << 20) + 1);
-    let start = Instant::now();
+    // Neither is base64 or JSON: whoever decodes first says so.
+    let header = "%".repeat(100 << 20);
+    let body = "{".repeat((1 << 20) + 1);
     assert_eq!(
         payment_required::parse(Some(&header), None).unwrap_err().code,
         Code::TooLarge
@@ -67,8 +66,6 @@ fn sizes_are_checked_before_decoding() {
         payment_required::parse(None, Some(&body)).unwrap_err().code,
         Code::TooLarge
     );
-    // A gigabyte a second would take longer; the bound is generous for a loaded machine.
-    assert!(start.elapsed() < Duration::from_millis(100));
     let fits = format!("{}{}", price(OFFER), " ".repeat((1 << 20) - price(OFFER).len()));
     assert!(payment_required::parse(None, Some(&fits)).is_ok());
     let digits = OFFER.replace("10000", &"9".repeat(1_000_000));
@@ -80,24 +77,15 @@ fn sizes_are_checked_before_decoding() {
     );
 }
 
-/// A hostile price of many members or many offers costs time in proportion, not its square.
+/// A hostile price of many members or many offers costs time in proportion. Nothing is timed: by the square of their number, this
+/// would not end within an hour.
 #[test]
 fn many_members_and_offers() {
-    let time = |count: usize| {
-        let members: Vec<String> = (0..count).map(|n| format!(r#""m{n}":{n}"#)).collect();
-        let requirements = json::parse(&format!("{{{}}}", members.join(","))).unwrap();
-        let offers = vec!["[]"; count].join(",");
-        let start = Instant::now();
-        quote::quote_hash(&requirements, &[0; 32]).unwrap();
-        assert!(payment_required::parse(None, Some(&price(&offers))).is_err());
-        start.elapsed()
-    };
-    time(1000);
-    let (one, four) = (time(25_000), time(100_000));
-    assert!(
-        four < one * 16 / 2 + Duration::from_millis(50),
-        "{one:?} then {four:?}"
-    );
+    let members: Vec<String> = (0..1_000_000).map(|n| format!(r#""m{n}":{n}"#)).collect();
+    let requirements = json::parse(&format!("{{{}}}", members.join(","))).unwrap();
+    quote::quote_hash(&requirements, &[0; 32]).unwrap();
+    let offers = vec!["[]"; 300_000].join(",");
+    assert!(payment_required::parse(None, Some(&price(&offers))).is_err());
 }
 
 #[test]
