@@ -10,7 +10,7 @@ use counterfoil::{base64, digest, hex};
 /// Second at which every world begins.
 pub const START: u64 = 1_790_000_000;
 /// So many nonces fit into one world.
-pub const SLOTS: usize = 4;
+pub const SLOTS: usize = 6;
 
 const USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const CANCELED: &str = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";

@@ -10,7 +10,6 @@ const BUY_SECOND: Call = Call::Fetch { id: 2, request: 2 };
 
 const UNNAMED: Call = Call::Unnamed { request: 1 };
 
-const LAGGING: &[Read] = &[Read::Honest, Read::Stale];
 const BROKEN: &[Read] = &[
     Read::Honest,
     Read::Stale,
@@ -174,52 +173,40 @@ pub fn all() -> Vec<Setting> {
 fn long() -> Vec<Setting> {
     let long = |name| Setting {
         long: true,
+        resends: 0,
+        blocks: &[0, 60, 61, 62],
         ..base(name)
     };
     vec![
         Setting {
-            workers: vec![worker(0, &[BUY, BUY]), worker(0, &[BUY, Call::Resume])],
-            answers: &[Answer::Lost, Answer::Settled, Answer::Refused],
-            reads: LAGGING,
-            faults: Faults {
-                crashes: 1,
-                reorgs: 1,
-                ..NONE
-            },
-            ..long("two workers, everything")
+            workers: vec![worker(0, &[BUY]), worker(0, &[BUY, Call::Resume])],
+            ..long("two workers, settling")
         },
         Setting {
-            workers: vec![worker(0, &[BUY, BUY]), worker(1, &[BUY, BUY])],
-            quotes: &[Quote::Usual, Quote::Dearer],
-            reads: LAGGING,
+            workers: vec![worker(0, &[BUY, BUY]), worker(1, &[BUY])],
+            quotes: &[Quote::Usual, Quote::OtherRecipient],
             faults: Faults {
                 crashes: 1,
-                reorgs: 1,
                 losses: 1,
                 ..NONE
             },
-            ..long("two journals, everything")
+            ..long("two journals, one lost")
         },
         Setting {
-            workers: vec![worker(0, &[BUY, BUY, Call::Resume])],
-            quotes: &[Quote::Usual, Quote::Dearer, Quote::OtherRail],
-            answers: EVERY_ANSWER,
-            reads: BROKEN,
-            resends: 2,
-            attempts: 3,
+            workers: vec![worker(0, &[UNNAMED]), worker(0, &[UNNAMED])],
+            faults: Faults { crashes: 1, ..NONE },
+            ..long("no ids, and a crash")
+        },
+        Setting {
+            blocks: &[0, 59, 60, 61, 62],
+            reads: &[Read::Honest, Read::Stale, Read::Empty],
             faults: Faults {
                 crashes: 1,
                 reorgs: 1,
                 cancels: 1,
-                slips: 1,
-                losses: 0,
+                ..NONE
             },
             ..long("one worker, everything")
-        },
-        Setting {
-            workers: vec![worker(0, &[UNNAMED, UNNAMED]), worker(0, &[UNNAMED])],
-            faults: Faults { crashes: 1, ..NONE },
-            ..long("no ids, everything")
         },
     ]
 }
