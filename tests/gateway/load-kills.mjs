@@ -98,7 +98,7 @@ export const kills = (name, { chain: chainOf, place, stride }) => describe(`${na
 
   test("at every point of a request that pays an order", async (t) => {
     const { points, decisions } = await everywhere(t, "an order", true, "/plain", (point) => !beat(point));
-    complete(points, decisions, ["process", "settle", "noted", "send", "order"]);
+    complete(points, decisions, ["process", "settle", "noted", "send", "order", "order"]);
   });
 
   test("in a heartbeat", async (t) => {
