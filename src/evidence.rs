@@ -347,18 +347,7 @@ fn find<'a>(source: &'a Source, context: &Context, of: &Authorization) -> Result
     if found.next().is_some() {
         return Err("logs_conflict");
     }
-    if log.block_number > source.block.number {
-        return Err("log_after_block");
-    }
-    if log.block_number == source.block.number && log.block_hash != source.block.hash {
-        return Err("block_hash_differs");
-    }
-    if source
-        .range
-        .is_some_and(|(from, to)| !(from..=to).contains(&log.block_number))
-    {
-        return Err("log_outside_range");
-    }
+    source.block.places(source.range, log)?;
     Ok(Found::Event(event, log))
 }
 

@@ -173,18 +173,7 @@ fn told<'a>(source: &'a Source, context: &Context, of: &Permit) -> Result<Option
         foreign: false,
     };
     for log in logs {
-        if log.block_number > source.block.number {
-            return Err("log_after_block");
-        }
-        if log.block_number == source.block.number && log.block_hash != source.block.hash {
-            return Err("block_hash_differs");
-        }
-        if source
-            .range
-            .is_some_and(|(from, to)| !(from..=to).contains(&log.block_number))
-        {
-            return Err("log_outside_range");
-        }
+        source.block.places(source.range, log)?;
         if let Some(transfer) = logs::transfer_from(log, &context.asset, &of.from)? {
             told.moved.push((log, transfer));
         } else if let Some(burns) = invalidates(log, of) {

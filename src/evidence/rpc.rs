@@ -59,6 +59,23 @@ pub(super) struct Source {
     pub receipt: Option<Receipt>,
 }
 
+impl Block {
+    /// Whether a log can have been read at this block: not one of a later block, of this very block if of its number, and within the
+    /// range that was asked for.
+    pub fn places(&self, range: Option<(u64, u64)>, log: &Log) -> Result<(), Reason> {
+        if log.block_number > self.number {
+            return Err("log_after_block");
+        }
+        if log.block_number == self.number && log.block_hash != self.hash {
+            return Err("block_hash_differs");
+        }
+        match range.is_some_and(|(from, to)| !(from..=to).contains(&log.block_number)) {
+            true => Err("log_outside_range"),
+            false => Ok(()),
+        }
+    }
+}
+
 impl Source {
     /// Reads one source's answers about the chain `chain_id`.
     pub fn read(json: &Json, chain_id: u64) -> Result<Source, Reason> {

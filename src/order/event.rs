@@ -15,7 +15,8 @@ pub enum LateRule {
 }
 
 impl LateRule {
-    fn from_json(json: &Json) -> Result<LateRule, Error> {
+    /// Reads the text. Errors: `invalid_type`, `order_event_invalid`.
+    pub fn from_json(json: &Json) -> Result<LateRule, Error> {
         match json.as_str()? {
             "fulfil" => Ok(LateRule::Fulfil),
             "refund" => Ok(LateRule::Refund),

@@ -44,11 +44,7 @@ impl Worker {
 
 /// The rule for a late confirmation, once the host was asked.
 pub fn late_rule(json: &Json) -> Result<Option<LateRule>, Error> {
-    json.read_opt("late", |rule| match rule.as_str()? {
-        "fulfil" => Ok(LateRule::Fulfil),
-        "refund" => Ok(LateRule::Refund),
-        _ => Err(Error::new(Code::OrderEventInvalid, "")),
-    })
+    json.read_opt("late", LateRule::from_json)
 }
 
 /// The worker is alive: its lease runs anew. Nothing when another one took over.
