@@ -20,7 +20,7 @@ mod lease;
 mod record;
 
 pub use lease::{DEFAULT_LEASE, MAX_LEASE};
-pub use record::{AdmissionRecord, AdmissionRequest, AuthorizationSlot, Response, State};
+pub use record::{headers, status, AdmissionRecord, AdmissionRequest, AuthorizationSlot, Response, State};
 
 use crate::error::{Code, Error};
 use crate::json::Json;

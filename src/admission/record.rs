@@ -198,20 +198,6 @@ pub struct Response {
 
 impl Response {
     fn from_json(json: &Json) -> Result<Response, Error> {
-        let status = |status: &Json| {
-            u16::try_from(status.as_u64()?)
-                .ok()
-                .filter(|status| (100..600).contains(status))
-                .ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))
-        };
-        let headers = |headers: &Json| {
-            headers
-                .as_object()?
-                .iter()
-                // A header's name is the caller's text, so an error names the list.
-                .map(|(name, value)| Ok((name.clone(), value.as_string()?)))
-                .collect()
-        };
         Ok(Response {
             status: json.read("status", status)?,
             headers: json.read("headers", headers)?,
@@ -227,6 +213,20 @@ impl Response {
             ("bodySha256", Json::text(hex::encode(self.body_sha256))),
         ])
     }
+}
+
+/// An HTTP status. Errors: `invalid_type`, `number_out_of_range`.
+pub fn status(json: &Json) -> Result<u16, Error> {
+    u16::try_from(json.as_u64()?)
+        .ok()
+        .filter(|status| (100..600).contains(status))
+        .ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))
+}
+
+/// Header names and values. A name is the caller's text, so an error names the list. Error: `invalid_type`.
+pub fn headers(json: &Json) -> Result<Vec<(String, String)>, Error> {
+    let one = |(name, value): &(String, Json)| Ok((name.clone(), value.as_string()?));
+    json.as_object()?.iter().map(one).collect()
 }
 
 /// What is kept of a paid request.

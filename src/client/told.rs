@@ -4,6 +4,7 @@ use super::record::Intent;
 use super::{State, Then};
 use crate::attempt::{self, Attempt};
 use crate::error::{Code, Money, Next};
+use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
 use crate::time::Seconds;
@@ -35,44 +36,25 @@ pub(super) fn claim(
 
 /// A finding that wakes somebody up.
 pub(super) fn finding(state: &State, code: Code) -> Json {
-    finding_of(state, code, "alert")
+    finding_of(state, code, Severity::Alert)
 }
 
 /// A finding for the record: nothing is lost by it.
 pub(super) fn notice(state: &State, code: Code) -> Json {
-    finding_of(state, code, "info")
+    finding_of(state, code, Severity::Info)
 }
 
-fn finding_of(state: &State, code: Code, severity: &str) -> Json {
+fn finding_of(state: &State, code: Code, severity: Severity) -> Json {
     let attempt = state.attempt();
-    let attempts = attempt
-        .map(|attempt| Json::text(attempt.attempt_id.as_str()))
-        .into_iter()
-        .collect();
-    Json::object([
-        ("code", Json::text(code.as_str())),
-        ("severity", Json::text(severity)),
-        ("intents", Json::Array(vec![Json::text(state.intent_id.as_str())])),
-        ("attempts", Json::Array(attempts)),
-    ])
-    .with_some(
-        "amount",
-        attempt.map(|attempt| attempt.authorization.value().to_json()),
-    )
-    .with_some(
-        "asset",
-        attempt.map(|attempt| attempt.authorization.asset().to_json()),
-    )
-    .with_some(
-        "network",
-        state
-            .intent
-            .as_ref()
-            .and_then(|i| i.rail.as_ref())
-            .map(|rail| rail.network.to_json()),
-    )
-    .with("next", Json::text(code.next().as_str()))
-    .with("why", Json::text(code.meaning()))
+    let rail = state.intent.as_ref().and_then(|intent| intent.rail.as_ref());
+    let mut finding = Finding::new(code, severity, code.meaning());
+    finding.intents = vec![state.intent_id.clone()];
+    finding.attempts = attempt.iter().map(|attempt| attempt.attempt_id.clone()).collect();
+    finding.amount = attempt.zip(rail).map(|(attempt, rail)| {
+        let authorization = &attempt.authorization;
+        (authorization.value(), authorization.asset(), rail.network.clone())
+    });
+    finding.to_json()
 }
 
 /// Where a purchase stands: `{intentId, attemptId, outcome, money, next, transaction?, receipt?}`.

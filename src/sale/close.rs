@@ -1,7 +1,7 @@
 //! The last step: what the seller's handler answered becomes the answer of the sale, or does not.
 
-use crate::admission::{Response, State};
-use crate::error::{Code, Error};
+use crate::admission::{self, Response, State};
+use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
 use crate::outcome;
@@ -51,22 +51,9 @@ impl Answer {
                 length: json.read("length", Json::as_u64)?,
             })
         };
-        let status = |status: &Json| {
-            u16::try_from(status.as_u64()?)
-                .ok()
-                .filter(|status| (100..600).contains(status))
-                .ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))
-        };
-        let headers = |headers: &Json| -> Result<Vec<(String, String)>, Error> {
-            headers
-                .as_object()?
-                .iter()
-                .map(|(name, value)| Ok((name.clone(), value.as_string()?)))
-                .collect()
-        };
         Ok(Answer {
-            status: json.read("status", status)?,
-            headers: json.read("headers", headers)?,
+            status: json.read("status", admission::status)?,
+            headers: json.read("headers", admission::headers)?,
             sha256: json.read("sha256", digest)?,
             length: json.read("length", Json::as_u64)?,
             decoded: json.read_opt("decoded", decoded)?,
