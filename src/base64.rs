@@ -12,10 +12,24 @@ const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(false);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
+const URL_SAFE_BARE: GeneralPurpose =
+    GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG.with_encode_padding(false));
 
 /// Standard alphabet, padded: the one form that is sent.
 pub fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
+}
+
+/// URL-safe alphabet without padding, as the Payment scheme writes it.
+pub fn encode_url(bytes: &[u8]) -> String {
+    URL_SAFE_BARE.encode(bytes)
+}
+
+/// Bytes of [`encode_url`], in no other spelling. Error: `base64_invalid`.
+pub fn decode_url(text: &str) -> Result<Vec<u8>, Error> {
+    URL_SAFE_BARE
+        .decode(text)
+        .map_err(|_| Error::new(Code::Base64Invalid, ""))
 }
 
 /// Bytes of a header value: outer blanks trimmed (RFC 9110 §5.5), standard or URL-safe alphabet but not both, padding absent

@@ -21,11 +21,24 @@ pub fn tagged(tag: &str, value: &Json) -> Result<[u8; 32], Error> {
         .into())
 }
 
+/// HMAC-SHA-256 (RFC 2104) of the bytes. Error: `secret_invalid`.
+pub fn hmac(key: &[u8], bytes: &[u8]) -> Result<[u8; 32], Error> {
+    Ok(mac(key)?.chain_update(bytes).finalize().into_bytes().into())
+}
+
+/// Whether this is that HMAC, told in the same time wherever it differs. Error: `secret_invalid`.
+pub fn hmac_is(key: &[u8], bytes: &[u8], expected: &[u8]) -> Result<bool, Error> {
+    Ok(mac(key)?.chain_update(bytes).verify_slice(expected).is_ok())
+}
+
+fn mac(key: &[u8]) -> Result<Hmac<Sha256>, Error> {
+    Hmac::<Sha256>::new_from_slice(key).map_err(|_| Error::new(Code::SecretInvalid, "secret"))
+}
+
 /// HMAC-SHA-256 (RFC 2104) over `tag`, a line feed and the RFC 8785 text of `value`. Errors: `number_out_of_range`,
 /// `secret_invalid`.
 pub fn keyed(key: &[u8], tag: &str, value: &Json) -> Result<[u8; 32], Error> {
-    let mut mac =
-        Hmac::<Sha256>::new_from_slice(key).map_err(|_| Error::new(Code::SecretInvalid, "secret"))?;
+    let mut mac = mac(key)?;
     mac.update(tag.as_bytes());
     mac.update(b"\n");
     mac.update(value.to_canonical()?.as_bytes());

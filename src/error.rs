@@ -178,6 +178,9 @@ registry! {
     SettlementInvalid "settlement_invalid" ReadChain Possible "Not a well-formed x402 settlement response.";
     UnsupportedVersion "unsupported_version" Stop None "A version that is not known here.";
     PaymentIdInvalid "payment_id_invalid" FixInput None "Not 16 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen.";
+    // messages of the Payment HTTP scheme
+    ChallengeInvalid "challenge_invalid" Requote None "Not a well-formed Payment challenge.";
+    CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
     UnknownAsset "unknown_asset" Stop None "The token is not on the list of known assets.";

@@ -38,6 +38,8 @@ pub mod authorization;
 
 pub mod x402;
 
+pub mod mpp;
+
 pub mod fingerprint;
 
 pub mod quote;

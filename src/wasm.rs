@@ -6,6 +6,7 @@
 
 mod client;
 mod core;
+mod mpp;
 mod proof;
 mod sale;
 mod seller;
@@ -77,6 +78,7 @@ fn run(
         values::call,
         core::call,
         x402::call,
+        mpp::call,
         verify::call,
         proof::call,
         client::call,

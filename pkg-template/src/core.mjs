@@ -61,6 +61,38 @@ export function parseSettlement(headerValue) {
   return call("parseSettlement", { headerValue });
 }
 
+export function parseChallenges(headerValue) {
+  return call("parseChallenges", { headerValue });
+}
+
+export function challengeId(challenge, secret) {
+  return call("challengeId", { challenge }, undefined, secret);
+}
+
+export function isOwnChallenge(challenge, secret) {
+  return call("isOwnChallenge", { challenge }, undefined, secret);
+}
+
+export function challengeNonce(challenge) {
+  return call("challengeNonce", { challenge });
+}
+
+export function challengeMemo(challenge, { clientId } = {}) {
+  return call("challengeMemo", { challenge, clientId });
+}
+
+export function encodeCredential(credential) {
+  return call("encodeCredential", { credential });
+}
+
+export function parseCredential(headerValue) {
+  return call("parseCredential", { headerValue });
+}
+
+export function parsePaymentReceipt(headerValue) {
+  return call("parsePaymentReceipt", { headerValue });
+}
+
 export function canonicalize(json) {
   return call("canonicalize", { json });
 }

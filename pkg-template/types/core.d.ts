@@ -38,6 +38,46 @@ export function encodePayment(payload: PaymentPayload): { header: "PAYMENT-SIGNA
 export function parsePayment(headerValue: string): PaymentPayload;
 export function parseSettlement(headerValue: string): SettlementResponse;
 
+/** A challenge of the Payment HTTP scheme (MPP), its texts as they came; `request` is base64url of the method's own JSON. */
+export interface Challenge {
+  id: string; realm: string; method: string; intent: string; request: string;
+  /** RFC 3339; nothing is sent for it from then on. */
+  expires?: string;
+  /** `sha-256=` of the request's body, with or without the colons of RFC 9530. */
+  digest?: string;
+  opaque?: string; description?: string;
+  /** `Payment-Authorization`, where the credential does not travel in `Authorization`; no other field is accepted. */
+  header?: string;
+}
+/**
+ * The Payment challenges of a `WWW-Authenticate` value in their order; other schemes are passed over. Each is read or refused on its own
+ * (`challenge_invalid`, and for `request` also `too_large` above 16 KiB, `base64_invalid` and the JSON errors). Throws `too_large` (64 KiB) and
+ * `challenge_invalid` for a value that is not made of challenges.
+ */
+export function parseChallenges(headerValue: string): { challenges: Challenge[]; refused: { code: string; field: string }[] };
+/** Of a service: the id that binds everything but the description (HMAC-SHA-256). An `id` that is there is not looked at. `secret_invalid` under 16 bytes. */
+export function challengeId(challenge: Omit<Challenge, "id">, secret: Uint8Array): string;
+/** Whether the id is that of `challengeId`: compared in constant time. */
+export function isOwnChallenge(challenge: Challenge, secret: Uint8Array): boolean;
+/** Nonce of the EIP-3009 authorization that pays an `evm` charge: Keccak-256 of id and realm. */
+export function challengeNonce(challenge: Challenge): Hex;
+/** Attribution memo of a `tempo` charge; its last 7 bytes are those of the id's Keccak-256. */
+export function challengeMemo(challenge: Challenge, o?: { clientId?: string }): Hex;
+/** The answer to one challenge. */
+export interface Credential { challenge: Challenge; source?: string; payload: Record<string, unknown> }
+/** Header field and value: exactly one goes into a request. The challenge is echoed byte for byte. */
+export function encodeCredential(credential: Credential): { header: "Authorization" | "Payment-Authorization"; value: string };
+/** `credential_invalid` for another scheme or several values, `base64_invalid`, the JSON errors, those of the challenge. */
+export function parseCredential(headerValue: string): Credential;
+/** `Payment-Receipt`: unsigned, so it proves nothing by itself (see `verifyReceipt`). `receipt_invalid` unless its status is `success`. */
+export function parsePaymentReceipt(headerValue: string): PaymentReceipt;
+export interface PaymentReceipt {
+  method: string; timestamp: Seconds;
+  /** Transaction hash, or the challenge's id where nothing was to be paid. */
+  reference?: string;
+  externalId?: string; challengeId?: string; chainId?: number;
+}
+
 /**
  * RFC 8785 text of one JSON text. Errors: duplicate keys, depth > 64, lone surrogates (a JS string that is not well-formed UTF-16 is
  * refused before the boundary), numbers that overflow, and integer literals (no fraction, no exponent) that their double does not print back unchanged.

@@ -1,0 +1,145 @@
+//! A one-time charge: what a challenge of intent `charge` demands, and what ties a transfer on the chain to it.
+
+use alloy_primitives::keccak256;
+
+use super::challenge::Challenge;
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::error::{Code, Error};
+use crate::json::Json;
+use crate::network::Network;
+
+/// The intent of a charge.
+pub const INTENT: &str = "charge";
+/// The method of tokens on EVM networks.
+pub const EVM: &str = "evm";
+/// The method of the Tempo network.
+pub const TEMPO: &str = "tempo";
+/// The chain that a challenge of method `tempo` means when it names none.
+const TEMPO_CHAIN: u64 = 42_431;
+/// Version of the memo.
+const VERSION: u8 = 1;
+/// Recipients besides the main one, at most.
+const MAX_SPLITS: usize = 10;
+
+/// One share of a charge that goes to somebody else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Split {
+    /// Atomic units.
+    pub amount: Amount,
+    /// Who gets them.
+    pub recipient: Address,
+}
+
+/// What is charged.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Charge {
+    /// Atomic units, splits included.
+    pub amount: Amount,
+    /// The token.
+    pub currency: Address,
+    /// Who is paid.
+    pub recipient: Option<Address>,
+    /// The service's own name of the purchase.
+    pub external_id: Option<String>,
+    /// EIP-155 chain id.
+    pub chain_id: u64,
+    /// `methodDetails`, verbatim.
+    pub details: Json,
+    /// Shares that go to others; less in sum than the amount.
+    pub splits: Vec<Split>,
+}
+
+impl Charge {
+    /// Reads what a challenge demands. Errors: `no_supported_payment_option` at `method` or `intent` for any but a charge on `evm` or
+    /// `tempo`, those of the request's text, then below `request` those of the members and `challenge_invalid` for a member
+    /// that is missing or of another type, for more than ten splits and for splits that leave nothing.
+    pub fn read(challenge: &Challenge) -> Result<Charge, Error> {
+        let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
+        let fallback = match challenge.method.as_str() {
+            EVM => None,
+            TEMPO => Some(TEMPO_CHAIN),
+            _ => return Err(unsupported("method")),
+        };
+        if challenge.intent != INTENT {
+            return Err(unsupported("intent"));
+        }
+        let shape = |error: Error| match error.code {
+            Code::InvalidType | Code::MissingField | Code::NumberOutOfRange => {
+                Error::new(Code::ChallengeInvalid, error.field)
+            }
+            _ => error,
+        };
+        Charge::members(&challenge.terms()?, fallback).map_err(|error| shape(error).within("request"))
+    }
+
+    fn members(json: &Json, fallback: Option<u64>) -> Result<Charge, Error> {
+        let empty = Json::object([]);
+        let details = json.get("methodDetails").unwrap_or(&empty).clone();
+        let below = |error: Error| error.within("methodDetails");
+        let split = |split: &Json| {
+            Ok(Split {
+                amount: split.read("amount", Amount::from_json)?,
+                recipient: split.read("recipient", Address::from_json)?,
+            })
+        };
+        let amount = json.read("amount", Amount::from_json)?;
+        let currency = json.read("currency", Address::from_json)?;
+        let recipient = json.read_opt("recipient", Address::from_json)?;
+        let external_id = json.read_opt("externalId", Json::as_string)?;
+        let named = details.read_opt("chainId", Json::as_u64).map_err(below)?;
+        let chain_id = named.or(fallback);
+        let splits = details
+            .read_opt("splits", |splits| splits.as_list(split))
+            .map_err(below)?
+            .unwrap_or_default();
+        let shared = splits
+            .iter()
+            .try_fold(Amount::ZERO, |sum, split| sum.checked_add(split.amount));
+        let leaves = splits.is_empty() || shared.is_some_and(|shared| shared < amount);
+        if splits.len() > MAX_SPLITS || !leaves {
+            return Err(Error::new(Code::ChallengeInvalid, "methodDetails.splits"));
+        }
+        Ok(Charge {
+            amount,
+            currency,
+            recipient,
+            external_id,
+            chain_id: chain_id
+                .filter(|id| *id > 0)
+                .ok_or_else(|| Error::new(Code::ChallengeInvalid, "methodDetails.chainId"))?,
+            details,
+            splits,
+        })
+    }
+
+    /// The network that is paid on. Error: `network_invalid`.
+    pub fn network(&self) -> Result<Network, Error> {
+        Network::parse(&format!("eip155:{}", self.chain_id))
+    }
+}
+
+/// The memo that ties a transfer on Tempo to the challenge it pays, where the challenge dictates none: the scheme's mark, version
+/// 1, ten bytes of the realm's hash, ten of the client's id or zeros, and the [`tail`].
+pub fn memo(challenge: &Challenge, client_id: Option<&str>) -> [u8; 32] {
+    let client = client_id.map_or([0; 32], |id| keccak256(id).0);
+    let [mark, realm] = ["mpp", challenge.realm.as_str()].map(|text| keccak256(text).0);
+    let bytes = first::<4>(&mark)
+        .into_iter()
+        .chain([VERSION])
+        .chain(first::<10>(&realm))
+        .chain(first::<10>(&client))
+        .chain(tail(&challenge.id));
+    let mut memo = [0; 32];
+    memo.iter_mut().zip(bytes).for_each(|(at, byte)| *at = byte);
+    memo
+}
+
+/// The last seven bytes of a memo: who reads the chain finds the challenge by them.
+pub fn tail(challenge_id: &str) -> [u8; 7] {
+    first(&keccak256(challenge_id).0)
+}
+
+fn first<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
+    hash.first_chunk::<N>().copied().unwrap_or([0; N])
+}
