@@ -4,9 +4,11 @@
 //! escapes are decoded), the literal text of a number, the order of members, lone surrogates. A [`Json`] printed with
 //! [`Json::to_text`] keeps member order and number literals as they came.
 
+mod canonical;
 mod read;
 mod write;
 
+pub use canonical::canonicalize;
 pub use read::{parse, parse_bytes};
 
 use crate::error::{Code, Error};

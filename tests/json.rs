@@ -32,6 +32,7 @@ fn same(ours: &Json, theirs: &serde_json::Value) -> bool {
 
 /// Compares the readers on one text.
 fn compare(text: &str, seen: &mut [usize; 3]) {
+    one_pass(text);
     let theirs = serde_json::from_str::<serde_json::Value>(text);
     match json::parse(text) {
         Ok(ours) => {
@@ -56,6 +57,12 @@ fn compare(text: &str, seen: &mut [usize; 3]) {
             seen[1] += 1;
         }
     }
+}
+
+/// The canonical text without a value between, beside the one that is written from a value.
+fn one_pass(text: &str) {
+    let by_value = json::parse(text).and_then(|value| value.to_canonical());
+    assert_eq!(json::canonicalize(text), by_value, "{text:?}");
 }
 
 #[test]
@@ -201,4 +208,132 @@ fn above_the_limit() {
     let text = " ".repeat(json::MAX_LEN) + "1";
     assert_eq!(json::parse(&text).unwrap_err().code, Code::TooLarge);
     assert_eq!(json::parse(&text[1..]), Ok(Json::number(1)));
+}
+
+/// Texts at random, with names that differ late, need escapes, or sort otherwise in bytes than in UTF-16.
+#[test]
+fn canonical_text_in_one_pass() {
+    let names = [
+        "",
+        "a",
+        "b",
+        "aa",
+        "ab",
+        "\\u0061",
+        "\\n",
+        "\\u000a",
+        "\\\"",
+        "\\/",
+        "/",
+        "\\\\",
+        "\u{7f}",
+        "\u{80}",
+        "\u{7ff}",
+        "\u{800}",
+        "\u{d7ff}",
+        "\u{e000}",
+        "\u{ffff}",
+        "\u{10000}",
+        "\u{10ffff}",
+        "\\ud800\\udc00",
+        "\\ue000",
+        "x\u{e000}",
+        "x\u{10000}",
+        "x\u{10001}",
+        "eight by",
+        "eight byt\u{e9}",
+        "eight b\\ty",
+        "sixteen bytes and\\u001f",
+    ];
+    let numbers = [
+        "0",
+        "-0",
+        "-0.0",
+        "1",
+        "-1",
+        "10",
+        "999999999999999",
+        "9007199254740991",
+        "9007199254740992",
+        "9007199254740993",
+        "1e3",
+        "1.0",
+        "0.1",
+        "1e-7",
+        "123456789012345678",
+        "1e400",
+        "-1e21",
+        "1E+2",
+        "5e-324",
+        "4.50",
+    ];
+    let mut state = 0x5eed_u64;
+    let mut next = move |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % below
+    };
+    fn write(
+        out: &mut String,
+        depth: usize,
+        next: &mut impl FnMut(usize) -> usize,
+        names: &[&str],
+        numbers: &[&str],
+    ) {
+        let spaces = ["", "", "", " ", "\n\t", "\r "];
+        out.push_str(spaces[next(6)]);
+        match if depth == 0 { next(4) } else { next(8) } {
+            0 => out.push_str(["true", "false", "null"][next(3)]),
+            1 | 2 => {
+                let seldom = usize::from(next(9) > 0) * 8;
+                out.push_str(numbers[next(numbers.len() - seldom)]);
+            }
+            3 => {
+                out.push('"');
+                (0..next(4)).for_each(|_| out.push_str(names[next(names.len())]));
+                out.push('"');
+            }
+            4 => {
+                out.push('[');
+                for index in 0..next(5) {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    write(out, depth - 1, next, names, numbers);
+                }
+                out.push(']');
+            }
+            _ => {
+                out.push('{');
+                for index in 0..next(7) {
+                    out.push_str(if index > 0 { "," } else { "" });
+                    out.push('"');
+                    (0..1 + next(3)).for_each(|_| out.push_str(names[next(names.len())]));
+                    out.push_str("\" :");
+                    write(out, depth - 1, next, names, numbers);
+                }
+                out.push('}');
+            }
+        }
+        out.push_str(spaces[next(6)]);
+    }
+    let mut written = 0;
+    for _ in 0..40_000 {
+        let mut text = String::new();
+        write(&mut text, 5, &mut next, &names, &numbers);
+        one_pass(&text);
+        written += usize::from(json::canonicalize(&text).is_ok());
+        // And cut short, or with one character gone.
+        let cut = text.char_indices().nth(next(text.chars().count())).unwrap().0;
+        one_pass(&text[..cut]);
+        let mut less = text.clone();
+        less.remove(cut);
+        one_pass(&less);
+    }
+    assert!(written > 20_000, "{written}");
+    for depth in [MAX_DEPTH, MAX_DEPTH + 1] {
+        one_pass(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+        one_pass(&format!(
+            "{}1{}",
+            "{\"b\":0,\"a\":".repeat(depth),
+            "}".repeat(depth)
+        ));
+    }
 }

@@ -1,5 +1,6 @@
 //! The reader: one text, one value, or the first reason why not.
 
+use super::write::plain_prefix;
 use super::{Json, MAX_DEPTH, MAX_LEN};
 use crate::error::{Code, Error};
 
@@ -164,11 +165,7 @@ impl<'a> Reader<'a> {
         }
         let mut out = String::new();
         loop {
-            let plain = self
-                .rest
-                .bytes()
-                .position(|byte| byte == b'"' || byte == b'\\' || byte < 0x20)
-                .ok_or_else(invalid)?;
+            let plain = plain_prefix(self.rest.as_bytes());
             out.push_str(self.split(plain)?);
             if self.take("\"") {
                 return Ok(out);
@@ -176,48 +173,51 @@ impl<'a> Reader<'a> {
             if !self.take("\\") {
                 return Err(invalid());
             }
-            let escape = self.split(1)?;
-            out.push(match escape {
-                "\"" => '"',
-                "\\" => '\\',
-                "/" => '/',
-                "b" => '\u{8}',
-                "f" => '\u{c}',
-                "n" => '\n',
-                "r" => '\r',
-                "t" => '\t',
-                "u" => self.escaped_char()?,
-                _ => return Err(invalid()),
-            });
+            let (character, length) = escape(self.rest)?;
+            out.push(character);
+            self.split(length)?;
         }
     }
+}
 
-    fn escaped_char(&mut self) -> Result<char, Error> {
-        let lone = || Error::new(Code::LoneSurrogate, "");
-        let first = self.code_unit()?;
-        let scalar = match first {
-            0xd800..=0xdbff => {
-                if !self.take("\\u") {
-                    return Err(lone());
-                }
-                let second = self.code_unit()?;
-                if !(0xdc00..=0xdfff).contains(&second) {
-                    return Err(lone());
-                }
-                0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+/// The character of an escape, whose backslash stands before, and the escape's length. Errors: `lone_surrogate`, `json_invalid`.
+pub(super) fn escape(rest: &str) -> Result<(char, usize), Error> {
+    let lone = || Error::new(Code::LoneSurrogate, "");
+    let character = match rest.as_bytes().first() {
+        Some(b'"') => '"',
+        Some(b'\\') => '\\',
+        Some(b'/') => '/',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => {
+            let first = code_unit(rest, 1)?;
+            if !(0xd800..=0xdbff).contains(&first) {
+                return Ok((char::from_u32(first).ok_or_else(lone)?, 5));
             }
-            unit => unit,
-        };
-        char::from_u32(scalar).ok_or_else(lone)
-    }
-
-    fn code_unit(&mut self) -> Result<u32, Error> {
-        let digits = self.split(4)?;
-        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(invalid());
+            if rest.get(5..7) != Some("\\u") {
+                return Err(lone());
+            }
+            let second = code_unit(rest, 7)?;
+            if !(0xdc00..=0xdfff).contains(&second) {
+                return Err(lone());
+            }
+            let scalar = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+            return Ok((char::from_u32(scalar).ok_or_else(lone)?, 11));
         }
-        u32::from_str_radix(digits, 16).map_err(|_| invalid())
+        _ => return Err(invalid()),
+    };
+    Ok((character, 1))
+}
+
+fn code_unit(rest: &str, at: usize) -> Result<u32, Error> {
+    let digits = rest.get(at..at + 4).ok_or_else(invalid)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(invalid());
     }
+    u32::from_str_radix(digits, 16).map_err(|_| invalid())
 }
 
 fn has_duplicate(members: &[(String, Json)]) -> bool {

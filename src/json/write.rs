@@ -86,28 +86,63 @@ impl Json {
 
 fn write_string(text: &str, out: &mut String) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            control if control < ' ' => {
-                let code = u32::from(control);
-                out.push_str("\\u00");
-                out.push(if code < 16 { '0' } else { '1' });
-                out.extend(char::from_digit(code % 16, 16));
-            }
-            other => out.push(other),
+    let mut rest = text;
+    loop {
+        let plain = plain_prefix(rest.as_bytes());
+        out.push_str(rest.get(..plain).unwrap_or_default());
+        let mut after = rest.get(plain..).unwrap_or_default().chars();
+        match after.next() {
+            Some(special) => write_char(special, out),
+            None => break,
         }
+        rest = after.as_str();
     }
     out.push('"');
 }
 
-fn canonical_number(literal: &str, strict: bool, out: &mut String) -> Result<(), Error> {
+/// How many bytes stand before the first one that is written with an escape.
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // Eight at a time: not zero exactly where some byte of the word is below `n`, for `n` up to 128.
+    let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & HIGH;
+    let (words, _) = bytes.as_chunks::<8>();
+    let clean = words
+        .iter()
+        .map(|word| u64::from_le_bytes(*word))
+        .take_while(|word| {
+            let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+            let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+            quote | backslash | below(*word, 0x20) == 0
+        })
+        .count()
+        * 8;
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    let tail = bytes.get(clean..).unwrap_or_default();
+    clean + tail.iter().position(special).unwrap_or(tail.len())
+}
+
+/// One character of a text, with the escape that RFC 8785 gives it.
+pub(super) fn write_char(character: char, out: &mut String) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\t' => out.push_str("\\t"),
+        '\n' => out.push_str("\\n"),
+        '\u{c}' => out.push_str("\\f"),
+        '\r' => out.push_str("\\r"),
+        control if control < ' ' => {
+            let code = u32::from(control);
+            out.push_str("\\u00");
+            out.push(if code < 16 { '0' } else { '1' });
+            out.extend(char::from_digit(code % 16, 16));
+        }
+        other => out.push(other),
+    }
+}
+
+pub(super) fn canonical_number(literal: &str, strict: bool, out: &mut String) -> Result<(), Error> {
     let range = || Error::new(Code::NumberOutOfRange, "");
     let double: f64 = literal.parse().map_err(|_| range())?;
     if !double.is_finite() {

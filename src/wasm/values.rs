@@ -13,7 +13,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     let json = &input.json;
     Some(match name {
         "canonicalize" => json
-            .read("json", |text| json::parse(text.as_str()?)?.to_canonical())
+            .read("json", |text| json::canonicalize(text.as_str()?))
             .map(Json::String),
         "rawCanonicalize" => json
             .read("json", |text| json::parse(text.as_str()?)?.to_plain_canonical())
