@@ -133,4 +133,17 @@ mod bindings {
     pub fn sha256(bytes: &[u8]) -> Vec<u8> {
         crate::digest::sha256(bytes).to_vec()
     }
+
+    /// RFC 8785 text, without the detour through text within text. Nothing where the call of this name has an error to tell.
+    #[wasm_bindgen]
+    pub fn canonicalize(json: &str) -> Option<String> {
+        crate::json::canonicalize(json).ok()
+    }
+
+    /// SHA-256 of that text, in one crossing.
+    #[wasm_bindgen(js_name = canonicalSha256)]
+    pub fn canonical_sha256(json: &str) -> Option<Vec<u8>> {
+        let text = crate::json::canonicalize(json).ok()?;
+        Some(crate::digest::sha256(text.as_bytes()).to_vec())
+    }
 }

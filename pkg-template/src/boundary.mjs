@@ -57,12 +57,7 @@ export function callText(name, params, bytes, secret) {
   return answer.ok;
 }
 
-/** SHA-256 of bytes. */
-export function sha256(bytes) {
-  return toHex(enter("sha256", [attachment(bytes, "bytes") ?? missing("bytes")]));
-}
-
-function missing(field) {
+export function missing(field) {
   throw new CounterfoilError("missing_field", { field });
 }
 
@@ -76,13 +71,19 @@ function snapshot(params) {
   }
 }
 
+/** True where every surrogate has its other half. */
+export function isWellFormed(string) {
+  return string.isWellFormed?.() ?? !/\p{Surrogate}/u.test(string);
+}
+
 function wellFormed(string) {
   if (typeof string !== "string") throw new CounterfoilError("invalid_type");
   // Encoding would replace half a pair by U+FFFD without a word.
-  if (/\p{Surrogate}/u.test(string)) throw new CounterfoilError("lone_surrogate");
+  if (!isWellFormed(string)) throw new CounterfoilError("lone_surrogate");
 }
 
-function attachment(value, field) {
+/** Bytes that go beside the parameters, or nothing. */
+export function attachment(value, field) {
   if (value === undefined || value === null) return undefined;
   if (!isBytes(value)) throw new CounterfoilError("invalid_type", { field });
   if (value.byteLength > LARGEST_ATTACHMENT) throw new CounterfoilError("too_large", { field });

@@ -2,7 +2,7 @@
 
 import { call, object } from "./boundary.mjs";
 
-export { sha256 } from "./boundary.mjs";
+export { canonicalSha256, canonicalize, sha256 } from "./hashes.mjs";
 
 export function authorizationDigest(authorization, domain) {
   return call("authorizationDigest", { authorization, domain });
@@ -91,10 +91,6 @@ export function parseCredential(headerValue) {
 
 export function parsePaymentReceipt(headerValue) {
   return call("parsePaymentReceipt", { headerValue });
-}
-
-export function canonicalize(json) {
-  return call("canonicalize", { json });
 }
 
 export function requestFingerprint(request) {

@@ -2,12 +2,12 @@
 // the shape of an effect, never a rule about money.
 
 import { pause, unlessAborted } from "./abort.mjs";
-import { call, sha256 } from "./boundary.mjs";
+import { call } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
+import { concat } from "./hashes.mjs";
 import { hold } from "./lease.mjs";
 
 const encoder = new TextEncoder();
-const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
 const decoder = new TextDecoder("utf-8", { fatal: true });
 /** Of an answer that is no success, at most this much is looked at. */
 const MAX_PROBLEM = 1 << 20;
@@ -223,16 +223,6 @@ async function text(answer) {
   }
 }
 
-function concat(chunks, length) {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
-}
-
 /** The answer's chunks as they come; `end` is told what passed, once, before the last chunk's reader sees the end. */
 async function* passing(turn, end) {
   const { answer, host, request } = turn;
@@ -262,7 +252,7 @@ async function* passing(turn, end) {
     type: "body",
     status: answer.status,
     headers: Object.fromEntries(answer.headers),
-    sha256: digest.hex(),
+    sha256: await digest.hex(),
     length,
     ...(length <= host.maxStoredBody && { body: base64(concat(chunks, length)) }),
     complete,
@@ -334,21 +324,4 @@ function base64(bytes) {
 
 function unbase64(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-}
-
-/** SHA-256 of bytes that come in pieces, where the host has no incremental hash. */
-export function digest() {
-  if (nodeCrypto) {
-    const hash = nodeCrypto.createHash("sha256");
-    return { update: (chunk) => hash.update(chunk), hex: () => `0x${hash.digest("hex")}` };
-  }
-  const chunks = [];
-  let length = 0;
-  return {
-    update(chunk) {
-      chunks.push(chunk);
-      length += chunk.length;
-    },
-    hex: () => sha256(concat(chunks, length)),
-  };
 }

@@ -1,9 +1,10 @@
 // createPayer and wrapFetch: the settings of a payer, requests as the machine needs them, and one live call per intent.
 
 import { unlessAborted } from "./abort.mjs";
-import { call, fromHex, isBytes, object, sha256, text } from "./boundary.mjs";
-import { digest, run } from "./driver.mjs";
+import { call, fromHex, isBytes, object, text } from "./boundary.mjs";
+import { run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
+import { digest, sha256 } from "./hashes.mjs";
 import { readEvidence } from "./rpc.mjs";
 
 const decoder = new TextDecoder();

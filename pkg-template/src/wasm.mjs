@@ -1,8 +1,10 @@
 // The one WebAssembly instance. In Node and in the inline build its bytes come with the package and it starts by itself
 // at the first call; elsewhere `load` fetches it.
 
-import start, { __wbg_reset_state, call, initSync, sha256 } from "../wasm/glue.mjs";
+import start, { __wbg_reset_state, call, canonicalSha256, canonicalize, initSync, sha256 } from "../wasm/glue.mjs";
 import { CounterfoilError } from "./errors.mjs";
+
+const functions = { call, canonicalSha256, canonicalize, sha256 };
 
 let started = false;
 let carried;
@@ -34,7 +36,7 @@ export function enter(name, args) {
     started = true;
   }
   try {
-    return name === "sha256" ? sha256(...args) : call(...args);
+    return functions[name](...args);
   } catch (cause) {
     // Only a trap ends here: out of memory, out of stack, a defect. The instance may be half way through something, so
     // a fresh one takes its place; the core holds no state, so nothing is lost.

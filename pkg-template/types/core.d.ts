@@ -83,6 +83,8 @@ export interface PaymentReceipt {
  * refused before the boundary), numbers that overflow, and integer literals (no fraction, no exponent) that their double does not print back unchanged.
  */
 export function canonicalize(json: string): string;
+/** SHA-256 of that text, as UTF-8. The same errors. */
+export function canonicalSha256(json: string): Hex;
 export function sha256(bytes: Uint8Array): Hex;
 /** What is being paid for: method upper-cased, URL as WHATWG serialises it without fragment (userinfo refused), SHA-256 of the exact body bytes. */
 export function requestFingerprint(r: { method: string; url: string; body?: Uint8Array }): Hex;

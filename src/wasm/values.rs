@@ -15,6 +15,9 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "canonicalize" => json
             .read("json", |text| json::canonicalize(text.as_str()?))
             .map(Json::String),
+        "canonicalSha256" => json
+            .read("json", |text| json::canonicalize(text.as_str()?))
+            .map(|text| Json::text(hex::encode(digest::sha256(text.as_bytes())))),
         "rawCanonicalize" => json
             .read("json", |text| json::parse(text.as_str()?)?.to_plain_canonical())
             .map(Json::String),

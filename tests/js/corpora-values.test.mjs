@@ -2,10 +2,11 @@
 // JavaScript engine itself, whose number and string texts are the ones that RFC 8785 demands.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { canonicalize, sha256 } from "counterfoil/core";
+import { canonicalSha256, canonicalize, sha256 } from "counterfoil/core";
 import { base64Decode, base64Encode, canonicalizePlain, checksumAddress, parseAmount, parseUnits } from "counterfoil/raw";
 
 const read = (name) => readFileSync(new URL(`../corpora/${name}`, import.meta.url), "utf8");
@@ -37,6 +38,7 @@ test("RFC 8785 documents", () => {
     for (const text of [read(`jcs/input/${name}.json`), output]) {
       assert.equal(canonicalize(text), output, name);
       assert.equal(canonicalizePlain(text), output, name);
+      assert.equal(canonicalSha256(text), `0x${createHash("sha256").update(output).digest("hex")}`, name);
     }
   }
 });

@@ -1,6 +1,6 @@
 // The answer without its content coding, so that a receipt can name both readings of the bytes.
 
-import { sha256 } from "../boundary.mjs";
+import { sha256 } from "../hashes.mjs";
 
 const STREAMS = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" };
 const LARGEST = 64 << 20;

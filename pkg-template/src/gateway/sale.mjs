@@ -1,6 +1,7 @@
 // One paid request, from its header to the answer that is sent.
 
-import { call, sha256 } from "../boundary.mjs";
+import { call } from "../boundary.mjs";
+import { sha256 } from "../hashes.mjs";
 import { decodedBody } from "./decoded.mjs";
 import { askContract, readAll } from "./chain.mjs";
 import { kept, problemAnswer, storedAnswer } from "./web.mjs";
