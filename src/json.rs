@@ -9,7 +9,7 @@ mod read;
 mod write;
 
 pub use canonical::canonicalize;
-pub use read::{parse, parse_bytes};
+pub use read::{parse, parse_bytes, utf8};
 
 use crate::error::{Code, Error};
 

@@ -116,12 +116,15 @@ mod bindings {
     use wasm_bindgen::prelude::wasm_bindgen;
     use zeroize::Zeroizing;
 
-    use crate::json::Json;
+    use crate::json::{self, Json};
 
-    /// The one entry for JavaScript; see [`super::call`].
+    /// The one entry for JavaScript; see [`super::call`]. The parameters come as UTF-8: the generated glue would read a text
+    /// character by character.
     #[wasm_bindgen]
-    pub fn call(name: &str, input: &str, bytes: Option<Vec<u8>>, secret: Option<Vec<u8>>) -> String {
-        match super::call(name, input, bytes, secret.map(Zeroizing::new)) {
+    pub fn call(name: &str, input: &[u8], bytes: Option<Vec<u8>>, secret: Option<Vec<u8>>) -> String {
+        let answer =
+            json::utf8(input).and_then(|input| super::call(name, input, bytes, secret.map(Zeroizing::new)));
+        match answer {
             Ok(value) => Json::object([("ok", value)]),
             Err(error) => Json::object([("error", super::error_json(&error))]),
         }
@@ -136,14 +139,14 @@ mod bindings {
 
     /// RFC 8785 text, without the detour through text within text. Nothing where the call of this name has an error to tell.
     #[wasm_bindgen]
-    pub fn canonicalize(json: &str) -> Option<String> {
-        crate::json::canonicalize(json).ok()
+    pub fn canonicalize(json: &[u8]) -> Option<String> {
+        json::utf8(json).and_then(json::canonicalize).ok()
     }
 
     /// SHA-256 of that text, in one crossing.
     #[wasm_bindgen(js_name = canonicalSha256)]
-    pub fn canonical_sha256(json: &str) -> Option<Vec<u8>> {
-        let text = crate::json::canonicalize(json).ok()?;
-        Some(crate::digest::sha256(text.as_bytes()).to_vec())
+    pub fn canonical_sha256(json: &[u8]) -> Option<Vec<u8>> {
+        let text = canonicalize(json)?;
+        Some(sha256(text.as_bytes()))
     }
 }

@@ -22,7 +22,7 @@ await writeCommonJsTypes();
 async function writeCodes() {
   const glue = await import(pathToFileURL(at("wasm/glue.mjs")));
   glue.initSync({ module: await readFile(at("wasm/counterfoil_bg.wasm")) });
-  const { ok, error } = JSON.parse(glue.call("errorCodes", "{}"));
+  const { ok, error } = JSON.parse(glue.call("errorCodes", new TextEncoder().encode("{}")));
   if (error) throw new Error(`the core does not tell its error codes: ${error.code}`);
   const table = Object.fromEntries(ok.map(({ code, ...rest }) => [code, rest]));
   await writeFile(at("src/codes.mjs"), `// Generated from the core's registry.\nexport const codes = ${JSON.stringify(table, null, 2)};\n`);

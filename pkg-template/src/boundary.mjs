@@ -29,6 +29,15 @@ export function text(value, field) {
   }
 }
 
+const encoder = new TextEncoder();
+const scratch = new Uint8Array(1 << 16);
+
+/** Well-formed text as bytes; where it is short, in a place that the next text overwrites. */
+export function utf8(string) {
+  if (string.length * 3 > scratch.length) return encoder.encode(string);
+  return scratch.subarray(0, encoder.encodeInto(string, scratch).written);
+}
+
 /** 0x text as bytes. For results of the core only: it checks nothing. */
 export function fromHex(hex) {
   const bytes = new Uint8Array(hex.length / 2 - 1);
@@ -52,7 +61,7 @@ export function call(name, params, bytes, secret) {
 export function callText(name, params, bytes, secret) {
   wellFormed(name);
   wellFormed(params);
-  const answer = JSON.parse(enter("call", [name, params, attachment(bytes, "bytes"), attachment(secret, "secret")]));
+  const answer = JSON.parse(enter("call", [name, utf8(params), attachment(bytes, "bytes"), attachment(secret, "secret")]));
   if ("error" in answer) throw new CounterfoilError(answer.error.code, answer.error);
   return answer.ok;
 }

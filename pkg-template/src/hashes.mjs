@@ -1,6 +1,6 @@
 // Canonical JSON and SHA-256. Hashing is the host's own where it has it, and the core's elsewhere.
 
-import { attachment, call, isWellFormed, missing, toHex } from "./boundary.mjs";
+import { attachment, call, isWellFormed, missing, toHex, utf8 } from "./boundary.mjs";
 import { enter } from "./wasm.mjs";
 
 const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
@@ -59,5 +59,5 @@ export function canonicalSha256(json) {
 
 /** By the short way, which gives nothing where there is an error to tell. */
 function canonical(name, json) {
-  return typeof json === "string" && isWellFormed(json) ? enter(name, [json]) : undefined;
+  return typeof json === "string" && isWellFormed(json) ? enter(name, [utf8(json)]) : undefined;
 }

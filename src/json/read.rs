@@ -21,7 +21,12 @@ pub fn parse(text: &str) -> Result<Json, Error> {
 
 /// Parses UTF-8 bytes. A byte order mark, overlong forms and encoded surrogates are `json_invalid`.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Json, Error> {
-    parse(core::str::from_utf8(bytes).map_err(|_| invalid())?)
+    parse(utf8(bytes)?)
+}
+
+/// Bytes as the text that they are to be read from. Error: `json_invalid`.
+pub fn utf8(bytes: &[u8]) -> Result<&str, Error> {
+    core::str::from_utf8(bytes).map_err(|_| invalid())
 }
 
 fn invalid() -> Error {

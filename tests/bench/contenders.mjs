@@ -94,6 +94,15 @@ const canonicalizing = Object.entries(documents).flatMap(([name, text]) => {
       peers: { "JSON.parse + canonicalize": () => jcs(JSON.parse(text)) },
     },
     {
+      id: `canonical digest ${name} text`,
+      title: `SHA-256 of the RFC 8785 text of ${size}: JSON text in, hex out`,
+      product: () => core.canonicalSha256(text),
+      peers: {
+        "JSON.parse + canonicalize + node:crypto": () => `0x${createHash("sha256").update(jcs(JSON.parse(text))).digest("hex")}`,
+        "JSON.parse + canonicalize + @noble/hashes": () => `0x${bytesToHex(nobleSha256(utf8ToBytes(jcs(JSON.parse(text)))))}`,
+      },
+    },
+    {
       id: `canonicalize ${name} object`,
       title: `RFC 8785 of ${size}: object in, text out`,
       product: () => core.canonicalize(JSON.stringify(value)),
