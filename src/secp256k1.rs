@@ -1,5 +1,9 @@
 //! Signatures of public data: reading them and finding who made them. Nothing here handles a secret.
 
+pub mod field;
+mod inverse;
+mod limbs;
+
 use alloy_primitives::keccak256;
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 

@@ -28,12 +28,13 @@ const ONE: Count = Count {
 /// A part: its name and what it runs; `all` asks for the long runs too.
 type Part = (&'static str, fn(all: bool) -> Result<Count>);
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("fmt", |_| {
         run_command(cargo().args(["fmt", "--all", "--check"])).map(|()| ONE)
     }),
     ("clippy", |_| clippy()),
     ("rust", rust),
+    ("curve", curve),
     ("model", model),
     ("package", |_| package::pack().map(|_| ONE)),
     ("js", js),
@@ -120,6 +121,19 @@ fn rust(all: bool) -> Result<Count> {
         tests.args(["--", "--include-ignored"]);
     }
     counted(&mut tests)
+}
+
+/// The arithmetic of verification against other libraries: in a debug build, which checks the bounds of every limb; with `all` on
+/// very many cases.
+fn curve(all: bool) -> Result<Count> {
+    let mut curve = cargo();
+    curve.args(["run", "--quiet", "--locked", "--package", "counterfoil-curve"]);
+    run_command(curve.args(if all {
+        &["--release", "--", "--all"][..]
+    } else {
+        &[]
+    }))
+    .map(|()| ONE)
 }
 
 /// Every state of small worlds around the paying machine; with `all` the larger ones, and every law taken out once.
