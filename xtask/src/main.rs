@@ -15,7 +15,7 @@ cargo xtask <task>
 
   build                      wasm, npm package → target/npm/counterfoil, page → target/www
   pack                       build, then target/npm/counterfoil-<version>.tgz
-  test [--all] [--only NAME] formatting, lints, Rust, package, page, demo, bench; --all adds the long runs
+  test [--all] [--only NAME] formatting, lints, Rust, package, examples, page, demo, bench; --all adds the long runs
   model [--all] [--mutation NAME]
                              every state of small worlds, and that the model sees each law broken; --all: larger worlds, all laws
   demo [--json] [--serve] …  build, then the demo on a local chain; arguments go through

@@ -39,6 +39,7 @@ const PARTS: [Part; 11] = [
     ("package", |_| package::pack().map(|_| ONE)),
     ("js", js),
     ("gateway", gateway),
+    ("examples", examples),
     ("page", |_| page()),
     ("demo", demo),
     ("bench", |_| bench()),
@@ -156,6 +157,16 @@ fn gateway(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
     node_tests("tests/gateway", |node| {
+        node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
+    })
+}
+
+/// `examples/test`: the examples as a user would copy them, on the same tarball, chain and PostgreSQL.
+fn examples(all: bool) -> Result<Count> {
+    install()?;
+    npm_ci(&root().join("demo"))?;
+    npm_ci(&root().join("examples"))?;
+    node_tests("examples/test", |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
 }

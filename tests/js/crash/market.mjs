@@ -42,11 +42,12 @@ export async function openMarket() {
   const home = mkdtempSync(join(tmpdir(), "counterfoil-crash-"));
   const sellers = [];
   let places = 0;
+  let accounts = 0;
   return {
     chain,
     /** A seller with an account of its own. */
     async seller(options) {
-      const payTo = `0x${createHash("sha256").update(`crash ${sellers.length}`).digest("hex").slice(0, 40)}`;
+      const payTo = `0x${createHash("sha256").update(`crash ${(accounts += 1)}`).digest("hex").slice(0, 40)}`;
       const seller = await startSeller({ chain, payTo, fault: "cut_first_of_each", ...options });
       sellers.push(seller);
       return Object.assign(seller, { payTo });
