@@ -28,7 +28,7 @@ const ONE: Count = Count {
 /// A part: its name and what it runs; `all` asks for the long runs too.
 type Part = (&'static str, fn(all: bool) -> Result<Count>);
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     ("fmt", |_| {
         run_command(cargo().args(["fmt", "--all", "--check"])).map(|()| ONE)
     }),
