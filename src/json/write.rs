@@ -150,8 +150,8 @@ pub(super) fn canonical_number(literal: &str, strict: bool, out: &mut String) ->
     }
     let mut buffer = ryu_js::Buffer::new();
     let text = buffer.format(double);
-    if strict {
-        // A fraction is an approximation in any reader; a whole number is not, however it is spelt.
+    // A fraction is an approximation in any reader; a whole number is not, however it is spelt.
+    if strict && !is_plain_fraction(literal) {
         let written = significand(literal);
         if written.1 >= 0 && written != significand(text) {
             return Err(range());
@@ -159,6 +159,12 @@ pub(super) fn canonical_number(literal: &str, strict: bool, out: &mut String) ->
     }
     out.push_str(text);
     Ok(())
+}
+
+/// Whether digits other than zero stand behind the point, and no exponent moves it.
+fn is_plain_fraction(literal: &str) -> bool {
+    let fraction = literal.split_once('.').map_or("", |(_, fraction)| fraction);
+    fraction.bytes().any(|digit| digit != b'0') && fraction.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// The digits of a number between its outer zeros, and the power of ten of the last one.

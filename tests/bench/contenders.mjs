@@ -1,50 +1,21 @@
 // The questions and who answers them. Within one question everybody starts from the same form and ends in the same form,
 // so that no contender is charged for a conversion that another one leaves out.
 import { createHash } from "node:crypto";
-import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 as nobleSha256 } from "@noble/hashes/sha2.js";
-import { keccak_256 } from "@noble/hashes/sha3.js";
-import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import jcs from "canonicalize";
 import * as core from "counterfoil/core";
 import * as ethers from "ethers";
 import * as viem from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { authorization as authorizationOf, bytes, documents, domain, key, keyHex, types } from "./fixture.mjs";
+import * as noble from "./noble.mjs";
 
 const account = privateKeyToAccount(keyHex);
 const wallet = new ethers.Wallet(keyHex);
 const authorization = authorizationOf(account.address);
 const typedData = { domain, types, primaryType: "TransferWithAuthorization", message: authorization };
 const signature = await account.signTypedData(typedData);
-
-/** EIP-712 written out for this one type: what a program pays that takes the curve and the hash and writes the rest itself. */
-const noble = (() => {
-  const word = (value) => hexToBytes(BigInt(value).toString(16).padStart(64, "0"));
-  const hash = (...parts) => keccak_256(concatBytes(...parts));
-  const typeHash = (text) => keccak_256(utf8ToBytes(text));
-  const members = types.TransferWithAuthorization.map(({ name, type }) => `${type} ${name}`);
-  const transfer = typeHash(`TransferWithAuthorization(${members})`);
-  const domainType = typeHash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
-  const digest = (a, d) => {
-    const separator = hash(domainType, typeHash(d.name), typeHash(d.version), word(d.chainId), word(d.verifyingContract));
-    const message = hash(transfer, ...[a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce].map(word));
-    return hash(Uint8Array.of(0x19, 0x01), separator, message);
-  };
-  const raw = { prehash: false };
-  return {
-    sign(a, d, secret) {
-      const made = secp256k1.sign(digest(a, d), secret, { ...raw, format: "recovered" });
-      return `0x${bytesToHex(made.subarray(1))}${(27 + made[0]).toString(16)}`;
-    },
-    recover(a, d, hex) {
-      const made = hexToBytes(hex.slice(2));
-      const found = secp256k1.recoverPublicKey(concatBytes(Uint8Array.of(made[64] - 27), made.subarray(0, 64)), digest(a, d), raw);
-      const point = secp256k1.Point.fromBytes(found).toBytes(false);
-      return ethers.getAddress(`0x${bytesToHex(keccak_256(point.subarray(1)).subarray(12))}`);
-    },
-  };
-})();
 
 const signing = {
   id: "sign",
@@ -64,7 +35,7 @@ const recovering = {
   peers: {
     viem: () => viem.recoverTypedDataAddress({ ...typedData, signature }),
     ethers: () => ethers.verifyTypedData(domain, types, authorization, signature),
-    "@noble, encoding by hand": () => noble.recover(authorization, domain, signature),
+    "@noble, encoding by hand": () => ethers.getAddress(noble.recover(authorization, domain, signature)),
   },
 };
 

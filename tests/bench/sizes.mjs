@@ -9,29 +9,30 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 export async function sizes({ folder, tarball }) {
   const wasm = readFileSync(join(folder, "wasm", "counterfoil_bg.wasm"));
-  const ours = await bundle("counterfoil.mjs");
+  const ours = await bundle(join(here, "entries", "counterfoil.mjs"));
   return [
     { name: "counterfoil_bg.wasm", ...compressed(wasm) },
     { name: "npm tarball", raw: unpacked(folder), gzip: statSync(tarball).size },
     { name: "browser: counterfoil, script", ...compressed(ours) },
     { name: "browser: counterfoil, script + wasm", ...compressed(ours, wasm) },
-    { name: "browser: viem account + @x402/fetch + @x402/evm", ...compressed(await bundle("official.mjs")) },
+    { name: "browser: viem account + @x402/fetch + @x402/evm", ...compressed(await bundle(join(here, "entries", "official.mjs"))) },
   ];
 }
 
-async function bundle(entry) {
+/** One minified file of a module and all it imports; its bytes, where no `outfile` takes them. */
+export async function bundle(entry, { platform = "browser", outfile } = {}) {
   const { outputFiles } = await build({
-    entryPoints: [join(here, "entries", entry)],
+    entryPoints: [entry],
     bundle: true,
     minify: true,
     format: "esm",
-    platform: "browser",
+    platform,
     target: "es2022",
     legalComments: "none",
     logLevel: "error",
-    write: false,
+    ...(outfile ? { outfile } : { write: false }),
   });
-  return outputFiles[0].contents;
+  return outputFiles?.[0].contents;
 }
 
 /** Files travel one by one, so each is compressed alone. */

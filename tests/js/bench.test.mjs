@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agreed, measure, summary } from "../bench/measure.mjs";
 import { jsonLines, markdown } from "../bench/report.mjs";
+import { placed } from "../bench/results.mjs";
 
 const question = (product, peers) => ({ id: "q", title: "Question", product, peers });
 
@@ -58,18 +59,29 @@ test("in every round everybody has a turn", async () => {
   assert.deepEqual(order.slice(3), ["ours", "a", "b", "a", "b", "ours", "b", "ours", "a"]);
 });
 
-test("both reports hold every ratio and every size", () => {
+test("both reports hold every ratio, every cold start and every size", () => {
   const speed = { low: 900, median: 1000, high: 1100 };
-  const results = [{ name: "counterfoil", speed }, { name: "peer", speed, ratio: { low: 0.5, median: 0.75, high: 1.25 } }];
+  const ratio = { low: 0.5, median: 0.75, high: 1.25 };
+  const results = [{ name: "counterfoil", speed }, { name: "peer", speed, ratio }];
   const facts = {
-    about: { date: "2026-01-01", cpu: "cpu", cores: 2, load: "0.1", node: "20", rounds: 3, versions: "peer 1" },
+    about: { date: "2026-01-01", cpu: "cpu", cores: 2, load: "0.1", node: "20", versions: "peer 1" },
     speeds: [{ id: "q", title: "Question", results }],
+    cold: [{ name: "counterfoil", milliseconds: { low: 1, median: 2, high: 3 } }, { name: "peer", milliseconds: { low: 4, median: 5, high: 6 }, ratio }],
     sizes: [{ name: "module", raw: 1234567, gzip: 2, brotli: 1 }],
   };
   const lines = jsonLines(facts).trimEnd().split("\n").map((line) => JSON.parse(line));
-  assert.deepEqual(lines.map(({ kind }) => kind), ["about", "speed", "speed", "size"]);
+  assert.deepEqual(lines.map(({ kind }) => kind), ["about", "speed", "speed", "cold", "cold", "size"]);
   assert.equal(lines[2].ratio.median, 0.75);
   const text = markdown(facts);
   assert.match(text, /\| peer \| 1 000 \| 900 – 1 100 \| 0\.750× \| 0\.500× – 1\.25× \|/);
+  assert.match(text, /\| peer \| 5\.0 \| 4\.0 – 6\.0 \| 0\.750× \| 0\.500× – 1\.25× \|/);
   assert.match(text, /\| module \| 1 234 567 \| 2 \| 1 \|/);
+  // A part alone has no empty tables of the others.
+  assert.doesNotMatch(markdown({ about: facts.about, cold: facts.cold }), /Sizes|speed ÷/);
+});
+
+test("results of one part replace those of that part alone", () => {
+  const first = placed(placed("# Results\n", "ops", "old ops"), "size", "old sizes");
+  const text = placed(first, "ops", "new ops");
+  assert.match(text, /^# Results\n\n<!-- ops -->\n\n## ops\n\nnew ops\n\n<!-- end of ops -->\n\n<!-- size -->\n\n## size\n\nold sizes\n\n<!-- end of size -->\n$/);
 });
