@@ -1,5 +1,6 @@
 //! One signed authorization of an intent and what became of it. Sending the same bytes again is not a new attempt.
 
+use crate::amount::Amount;
 use crate::authorization::Authorization;
 use crate::error::{Code, Error, Money, Next};
 use crate::hex;
@@ -22,16 +23,19 @@ pub enum State {
     Cancelled,
     /// The nonce was used by a transfer on other terms.
     WrongTerms,
+    /// Of several authorizations some were paid, and the others are proven never to land.
+    PartlyPaid,
 }
 
 impl State {
-    const ALL: [State; 6] = [
+    const ALL: [State; 7] = [
         State::Planned,
         State::Sent,
         State::Paid,
         State::Dead,
         State::Cancelled,
         State::WrongTerms,
+        State::PartlyPaid,
     ];
 
     /// The text in the journal.
@@ -43,6 +47,7 @@ impl State {
             State::Dead => "dead",
             State::Cancelled => "cancelled",
             State::WrongTerms => "wrong_terms",
+            State::PartlyPaid => "partly_paid",
         }
     }
 
@@ -68,6 +73,7 @@ impl State {
             State::Dead => Some(("dead", Money::None, Next::SafeToResign)),
             State::Cancelled => Some(("cancelled", Money::None, Next::SafeToResign)),
             State::WrongTerms => Some(("paid_wrong_terms", Money::Proven, Next::AskHuman)),
+            State::PartlyPaid => Some(("partly_paid", Money::Proven, Next::AskHuman)),
         }
     }
 
@@ -154,7 +160,115 @@ impl Header {
     }
 }
 
-/// One attempt, as the journal holds it.
+/// One authorization of a split payment beyond the first, with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// What is signed, and under which domain.
+    pub authorization: Authorization,
+    /// Present once signed.
+    pub signature: Option<String>,
+    /// The transaction that paid it, read from the chain.
+    pub transaction: Option<String>,
+    /// The last verdict on its nonce, with `readAt`.
+    pub verdict: Option<Json>,
+    /// The reads behind it.
+    pub evidence: Vec<Json>,
+    /// The signature over a cancellation of its nonce: `{at, signature}`.
+    pub cancellation: Option<Json>,
+}
+
+/// One authorization of an attempt with what is known of it, the first and the parts alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot<'a> {
+    /// What is signed.
+    pub authorization: &'a Authorization,
+    /// Present once signed.
+    pub signature: Option<&'a str>,
+    /// The last verdict on its nonce.
+    pub verdict: Option<&'a Json>,
+    /// The reads behind it.
+    pub evidence: &'a [Json],
+    /// The signature over a cancellation of its nonce.
+    pub cancellation: Option<&'a Json>,
+}
+
+/// The same, to change. What is signed never does.
+#[derive(Debug)]
+pub struct SlotMut<'a> {
+    /// Present once signed.
+    pub signature: &'a mut Option<String>,
+    /// The transaction that paid it.
+    pub transaction: &'a mut Option<String>,
+    /// The last verdict on its nonce.
+    pub verdict: &'a mut Option<Json>,
+    /// The reads behind it.
+    pub evidence: &'a mut Vec<Json>,
+    /// The signature over a cancellation of its nonce.
+    pub cancellation: &'a mut Option<Json>,
+}
+
+/// Authorizations of one attempt at most.
+pub const MAX_PARTS: usize = 8;
+
+impl Part {
+    /// Not signed yet.
+    pub fn planned(authorization: Authorization) -> Part {
+        Part {
+            authorization,
+            signature: None,
+            transaction: None,
+            verdict: None,
+            evidence: Vec::new(),
+            cancellation: None,
+        }
+    }
+
+    fn slot(&self) -> Slot<'_> {
+        Slot {
+            authorization: &self.authorization,
+            signature: self.signature.as_deref(),
+            verdict: self.verdict.as_ref(),
+            evidence: &self.evidence,
+            cancellation: self.cancellation.as_ref(),
+        }
+    }
+
+    fn to_json(&self) -> Json {
+        let evidence = (!self.evidence.is_empty()).then(|| Json::Array(self.evidence.clone()));
+        self.authorization
+            .write(Json::object([]))
+            .with_some("signature", self.signature.clone().map(Json::String))
+            .with_some("transaction", self.transaction.clone().map(Json::String))
+            .with_some("verdict", self.verdict.clone())
+            .with_some("evidence", evidence)
+            .with_some("cancellation", self.cancellation.clone())
+    }
+
+    fn from_json(json: &Json) -> Result<Part, Error> {
+        Ok(Part {
+            authorization: Authorization::read(json)?,
+            signature: json.read_opt("signature", Json::as_string)?,
+            transaction: json.read_opt("transaction", Json::as_string)?,
+            verdict: json.get("verdict").cloned(),
+            evidence: json
+                .read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?
+                .unwrap_or_default(),
+            cancellation: json.get("cancellation").cloned(),
+        })
+    }
+}
+
+/// The further authorizations of a record. Error: `state_invalid` for more than [`MAX_PARTS`] in all.
+fn parts(json: &Json) -> Result<Vec<Part>, Error> {
+    let list = json.as_list(Part::from_json)?;
+    match list.len() < MAX_PARTS {
+        true => Ok(list),
+        false => Err(Error::new(Code::StateInvalid, "")),
+    }
+}
+
+/// One attempt, as the journal holds it. A split payment has several authorizations: the first stands here, the others are its
+/// parts, and `state` is that of all of them together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attempt {
     /// `<intentId>/<index>`.
@@ -169,6 +283,8 @@ pub struct Attempt {
     pub authorization: Authorization,
     /// Present once signed.
     pub signature: Option<String>,
+    /// The authorizations beyond the first, in the order of their nonces' index, from 1.
+    pub parts: Vec<Part>,
     /// Present once signed.
     pub header: Option<Header>,
     /// When it was written down.
@@ -210,6 +326,61 @@ impl Attempt {
         self.authorization.valid_before().to_u64().unwrap_or(u64::MAX)
     }
 
+    /// Every authorization, in the order of the nonces' index.
+    pub fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        let first = Slot {
+            authorization: &self.authorization,
+            signature: self.signature.as_deref(),
+            verdict: self.verdict.as_ref(),
+            evidence: &self.evidence,
+            cancellation: self.cancellation.as_ref(),
+        };
+        core::iter::once(first).chain(self.parts.iter().map(Part::slot))
+    }
+
+    /// The authorization at that index.
+    pub fn slot(&self, index: usize) -> Option<Slot<'_>> {
+        self.slots().nth(index)
+    }
+
+    /// The authorization at that index, to change.
+    pub fn slot_mut(&mut self, index: usize) -> Option<SlotMut<'_>> {
+        let Some(at) = index.checked_sub(1) else {
+            return Some(SlotMut {
+                signature: &mut self.signature,
+                transaction: &mut self.transaction,
+                verdict: &mut self.verdict,
+                evidence: &mut self.evidence,
+                cancellation: &mut self.cancellation,
+            });
+        };
+        let part = self.parts.get_mut(at)?;
+        Some(SlotMut {
+            signature: &mut part.signature,
+            transaction: &mut part.transaction,
+            verdict: &mut part.verdict,
+            evidence: &mut part.evidence,
+            cancellation: &mut part.cancellation,
+        })
+    }
+
+    /// What is signed for this nonce.
+    pub fn signed_for(&self, nonce: &[u8; 32]) -> Option<&Authorization> {
+        self.slots()
+            .find(|slot| slot.authorization.nonce() == *nonce && slot.signature.is_some())
+            .map(|slot| slot.authorization)
+    }
+
+    /// The atomic units of all its authorizations together. A sum that overflows is the largest number there is.
+    pub fn value(&self) -> Amount {
+        let largest = Amount::from_be_bytes([0xff; 32]);
+        self.slots()
+            .try_fold(Amount::ZERO, |sum, slot| {
+                sum.checked_add(slot.authorization.value())
+            })
+            .unwrap_or(largest)
+    }
+
     /// The transaction that settled it: read from the chain, else as the seller named it.
     pub fn settled_in(&self) -> Option<String> {
         let named = || {
@@ -233,6 +404,7 @@ impl Attempt {
         self.authorization
             .write(record)
             .with_some("signature", self.signature.clone().map(Json::String))
+            .with_some("parts", list(self.parts.iter().map(Part::to_json).collect()))
             .with_some("header", self.header.as_ref().map(Header::to_json))
             .with("plannedAt", Json::number(self.planned_at))
             .with_some("signedAt", self.signed_at.map(Json::number))
@@ -261,6 +433,7 @@ impl Attempt {
             generation: json.read("generation", Json::as_u64)?,
             authorization: Authorization::read(json)?,
             signature: json.read_opt("signature", Json::as_string)?,
+            parts: json.read_opt("parts", parts)?.unwrap_or_default(),
             header: json.read_opt("header", Header::from_json)?,
             planned_at: json.read("plannedAt", Json::as_u64)?,
             signed_at: json.read_opt("signedAt", Json::as_u64)?,

@@ -18,6 +18,7 @@ mod effect;
 mod price;
 pub mod record;
 mod recover;
+mod split;
 mod state;
 mod told;
 

@@ -81,16 +81,22 @@ type Purchases<'a> = BTreeMap<&'a str, Purchase<'a>>;
 
 /// The first transfer of an intent, or of a quote that only one payment can be for, is kept; every other one is owed back.
 fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
-    let mut groups: Vec<Vec<&Transfer>> = purchases
-        .values()
-        .map(|purchase| purchase.transfers.iter().collect())
-        .collect();
-    let mut quotes: BTreeMap<[u8; 32], Vec<&Transfer>> = BTreeMap::new();
+    // The parts of one split payment are no second transfer to each other.
+    let mut intents: BTreeMap<(&str, usize), Vec<&Transfer>> = BTreeMap::new();
+    for (intent_id, purchase) in purchases {
+        for transfer in &purchase.transfers {
+            let key = (*intent_id, transfer.slot.part);
+            intents.entry(key).or_default().push(transfer);
+        }
+    }
+    let mut groups: Vec<Vec<&Transfer>> = intents.into_values().collect();
+    let mut quotes: BTreeMap<([u8; 32], usize), Vec<&Transfer>> = BTreeMap::new();
     for purchase in purchases.values() {
         for transfer in &purchase.transfers {
             let hash = transfer.attempt.quote_hash;
             if purchase.records.iter().any(|record| names_itself(record, &hash)) {
-                quotes.entry(hash).or_default().push(transfer);
+                let key = (hash, transfer.slot.part);
+                quotes.entry(key).or_default().push(transfer);
             }
         }
     }
@@ -144,7 +150,9 @@ fn names_itself(record: &Record, hash: &[u8; 32]) -> bool {
 /// One transaction can hold two transfers, but only where the chain shows both.
 fn shared_transactions(purchases: &Purchases, found: &mut Vec<Finding>) {
     let mut named: BTreeMap<_, Vec<&Transfer>> = BTreeMap::new();
-    for transfer in purchases.values().flat_map(|purchase| &purchase.transfers) {
+    // Of a split payment the first part speaks for all.
+    let transfers = purchases.values().flat_map(|purchase| &purchase.transfers);
+    for transfer in transfers.filter(|transfer| transfer.slot.part == 0) {
         if let Some(transaction) = &transfer.transaction {
             named
                 .entry((transfer.slot.network.clone(), transaction))

@@ -183,6 +183,8 @@ registry! {
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
+    SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here.";
+    SplitInvalid "split_invalid" Stop None "A part of the split payment is zero, or the parts do not add up to the price.";
     UnknownAsset "unknown_asset" Stop None "The token is not on the list of known assets.";
     RecipientForbidden "recipient_forbidden" Stop None "The recipient is zero, the token, the payer, a known burn address or not on the list.";
     TimeoutInvalid "timeout_invalid" Requote None "maxTimeoutSeconds is not a positive whole number.";
@@ -211,6 +213,7 @@ registry! {
     PaymentRejected "payment_rejected" Wait Possible "The seller refused the payment but still holds an authorization that can land.";
     PaidNotDelivered "paid_not_delivered" Claim Proven "The money moved and the answer could not be had.";
     PaidWrongTerms "paid_wrong_terms" AskHuman Proven "A transfer happened under this nonce on other terms than signed.";
+    PartlyPaid "partly_paid" AskHuman Proven "Of a split payment one part moved, and another never can.";
     AuthorizationUsed "authorization_used" Claim Proven "The nonce of this intent was used before this journal began.";
     UsedOrCancelled "used_or_cancelled" ReadChain Possible "The nonce is used or cancelled and no log tells which.";
     EvidenceUnreadable "evidence_unreadable" ReadChain Possible "The chain could not be read, or sources disagree.";

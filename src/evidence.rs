@@ -188,6 +188,15 @@ impl Verdict {
         self
     }
 
+    /// Whether it is a proof: of a payment, or that there never will be one.
+    pub fn decides(&self) -> bool {
+        match self.verdict {
+            VerdictKind::Paid | VerdictKind::PaidWrongTerms | VerdictKind::Dead => true,
+            VerdictKind::Cancelled => self.next == Next::SafeToResign,
+            VerdictKind::NotYet | VerdictKind::UsedOrCancelled | VerdictKind::Unreadable => false,
+        }
+    }
+
     /// `{verdict, money, next, decidableAt?, transaction?, index?, provedIn?, reasons}`.
     pub fn to_json(&self) -> Json {
         Json::object([

@@ -18,10 +18,16 @@ pub const CONTRACT: Address = Address([
     0x00, 0x00, 0x00, 0x00, 0x00, 0x22, 0xd4, 0x73, 0x03, 0x0f, 0x11, 0x6d, 0xde, 0xe9, 0xf6, 0xb4, 0x3a,
     0xc7, 0x8b, 0xa3,
 ]);
-/// The contract that settles payments of scheme `exact`: the only spender that is signed for.
+/// The contract that settles payments of scheme `exact`.
 pub const EXACT_SPENDER: Address = Address([
     0x40, 0x20, 0x85, 0xc2, 0x48, 0xee, 0xa2, 0x7d, 0x92, 0xe8, 0xb3, 0x0b, 0x2c, 0x58, 0xed, 0x07, 0xf9,
     0xe2, 0x00, 0x01,
+]);
+
+/// The contract that settles payments of scheme `upto`: as much as was used, at most what was signed.
+pub const UPTO_SPENDER: Address = Address([
+    0x40, 0x20, 0xa4, 0xf3, 0xb7, 0xb9, 0x0c, 0xca, 0x42, 0x3b, 0x9f, 0xab, 0xcc, 0x0c, 0xe5, 0x7c, 0x6c,
+    0x24, 0x00, 0x02,
 ]);
 
 /// The domain has no version.
@@ -29,6 +35,7 @@ const DOMAIN_TYPE: &str = "EIP712Domain(string name,uint256 chainId,address veri
 const DOMAIN_NAME: &str = "Permit2";
 const TOKEN_TYPE: &str = "TokenPermissions(address token,uint256 amount)";
 const WITNESS_TYPE: &str = "Witness(address to,uint256 validAfter)";
+const UPTO_WITNESS_TYPE: &str = "Witness(address to,address facilitator,uint256 validAfter)";
 /// Followed by the two types it refers to, in the order of their names.
 const PRIMARY_TYPE: &str = "PermitWitnessTransferFrom(TokenPermissions permitted,address spender,uint256 nonce,uint256 deadline,Witness witness)";
 
@@ -40,16 +47,16 @@ pub struct Permit {
     pub from: Address,
     /// The token.
     pub token: Address,
-    /// Atomic units: scheme `exact` moves exactly that much.
+    /// Atomic units: scheme `exact` moves exactly that much, `upto` at most.
     pub amount: Amount,
-    /// Always [`EXACT_SPENDER`].
-    pub spender: Address,
     /// One bit of the payer's bitmap in Permit2, the same for every token: used at most once.
     pub nonce: [u8; 32],
     /// Inclusive upper bound.
     pub deadline: Amount,
     /// Recipient, in the witness.
     pub to: Address,
+    /// Who alone may settle it, in the witness of scheme `upto`; `None` for scheme `exact`. The spender follows from it.
+    pub facilitator: Option<Address>,
     /// Inclusive lower bound, in the witness.
     pub valid_after: Amount,
 }
@@ -57,10 +64,11 @@ pub struct Permit {
 impl Permit {
     /// Reads the members of `payload.permit2Authorization`; the nonce is a decimal text there. Errors, in this order of fields:
     /// `missing_field`, `invalid_type`, `address_invalid`, `address_checksum`, `amount_invalid`, `amount_must_be_string`,
-    /// `spender_unknown` for a contract other than x402's own, `nonce_invalid` (no decimal text of a number below 2^256).
+    /// `spender_unknown` for a contract other than x402's own two, `nonce_invalid` (no decimal text of a number below 2^256). The
+    /// spender of scheme `upto` demands a `witness.facilitator`.
     pub fn from_json(json: &Json) -> Result<Permit, Error> {
         let spender = |json: &Json| match Address::from_json(json)? {
-            EXACT_SPENDER => Ok(EXACT_SPENDER),
+            known @ (EXACT_SPENDER | UPTO_SPENDER) => Ok(known),
             _ => Err(Error::new(Code::SpenderUnknown, "")),
         };
         let nonce = |json: &Json| {
@@ -73,26 +81,28 @@ impl Permit {
                 json.read("amount", Amount::from_json)?,
             ))
         };
-        let witness = |json: &Json| {
-            Ok((
-                json.read("to", Address::from_json)?,
-                json.read("validAfter", Amount::from_json)?,
-            ))
-        };
         let from = json.read("from", Address::from_json)?;
         let (token, amount) = json.read("permitted", permitted)?;
         let spender = json.read("spender", spender)?;
         let nonce = json.read("nonce", nonce)?;
         let deadline = json.read("deadline", Amount::from_json)?;
-        let (to, valid_after) = json.read("witness", witness)?;
+        let witness = |json: &Json| {
+            let to = json.read("to", Address::from_json)?;
+            let facilitator = match spender {
+                UPTO_SPENDER => Some(json.read("facilitator", Address::from_json)?),
+                _ => None,
+            };
+            Ok((to, facilitator, json.read("validAfter", Amount::from_json)?))
+        };
+        let (to, facilitator, valid_after) = json.read("witness", witness)?;
         Ok(Permit {
             from,
             token,
             amount,
-            spender,
             nonce,
             deadline,
             to,
+            facilitator,
             valid_after,
         })
     }
@@ -101,10 +111,26 @@ impl Permit {
     pub fn to_json(&self) -> Json {
         Json::object([("from", self.from.to_json())])
             .with("permitted", self.permitted())
-            .with("spender", self.spender.to_json())
+            .with("spender", self.spender().to_json())
             .with("nonce", self.nonce_text())
             .with("deadline", self.deadline.to_json())
             .with("witness", self.witness())
+    }
+
+    /// The contract that may take it, by the scheme.
+    pub const fn spender(&self) -> Address {
+        match self.facilitator {
+            None => EXACT_SPENDER,
+            Some(_) => UPTO_SPENDER,
+        }
+    }
+
+    /// Whether a transfer of so much is what was signed: exactly the amount, or with scheme `upto` at most.
+    pub fn covers(&self, moved: &Amount) -> bool {
+        match self.facilitator {
+            None => *moved == self.amount,
+            Some(_) => *moved <= self.amount,
+        }
     }
 
     fn permitted(&self) -> Json {
@@ -112,10 +138,16 @@ impl Permit {
     }
 
     fn witness(&self) -> Json {
-        Json::object([
-            ("to", self.to.to_json()),
-            ("validAfter", self.valid_after.to_json()),
-        ])
+        Json::object([("to", self.to.to_json())])
+            .with_some("facilitator", self.facilitator.map(|one| one.to_json()))
+            .with("validAfter", self.valid_after.to_json())
+    }
+
+    const fn witness_type(&self) -> &'static str {
+        match self.facilitator {
+            None => WITNESS_TYPE,
+            Some(_) => UPTO_WITNESS_TYPE,
+        }
     }
 
     fn nonce_text(&self) -> Json {
@@ -143,15 +175,13 @@ impl Permit {
             self.token.to_word(),
             self.amount.to_be_bytes(),
         ];
-        let witness = [
-            keccak256(WITNESS_TYPE).0,
-            self.to.to_word(),
-            self.valid_after.to_be_bytes(),
-        ];
+        let mut witness = vec![keccak256(self.witness_type()).0, self.to.to_word()];
+        witness.extend(self.facilitator.map(|one| one.to_word()));
+        witness.push(self.valid_after.to_be_bytes());
         let words = [
-            keccak256([PRIMARY_TYPE, TOKEN_TYPE, WITNESS_TYPE].concat()).0,
+            keccak256([PRIMARY_TYPE, TOKEN_TYPE, self.witness_type()].concat()).0,
             keccak256(permitted.concat()).0,
-            self.spender.to_word(),
+            self.spender().to_word(),
             self.nonce,
             self.deadline.to_be_bytes(),
             keccak256(witness.concat()).0,
@@ -182,6 +212,14 @@ impl Permit {
 
     /// The whole EIP-712 document, for signers outside. The payer is not part of it.
     pub fn typed_data(&self, chain_id: u64) -> Json {
+        let witness: &[(&str, &str)] = match self.facilitator {
+            None => &[("to", "address"), ("validAfter", "uint256")],
+            Some(_) => &[
+                ("to", "address"),
+                ("facilitator", "address"),
+                ("validAfter", "uint256"),
+            ],
+        };
         let kind = |fields: &[(&str, &str)]| {
             let field = |(name, kind): &(&str, &str)| {
                 Json::object([("name", Json::text(*name)), ("type", Json::text(*kind))])
@@ -211,11 +249,11 @@ impl Permit {
                 "TokenPermissions",
                 kind(&[("token", "address"), ("amount", "uint256")]),
             ),
-            ("Witness", kind(&[("to", "address"), ("validAfter", "uint256")])),
+            ("Witness", kind(witness)),
         ]);
         let message = Json::object([
             ("permitted", self.permitted()),
-            ("spender", self.spender.to_json()),
+            ("spender", self.spender().to_json()),
             ("nonce", self.nonce_text()),
             ("deadline", self.deadline.to_json()),
             ("witness", self.witness()),

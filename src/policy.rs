@@ -178,7 +178,7 @@ impl Policy {
     /// offered, whatever the seller's order; never a rail that is not on the list. Of one rail EIP-3009 comes first; Permit2
     /// only where the policy lists the token itself, and in version 2. A rail and method pinned by an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
     /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
-    /// `recipient_forbidden`.
+    /// `split_unsupported` (version 1), `recipient_forbidden` of any recipient.
     pub fn choose(
         &self,
         required: &PaymentRequired,
@@ -199,6 +199,10 @@ impl Policy {
         for (rail, method) in open {
             if let Some((index, terms)) = first_on(rail, method, &required.offers) {
                 let terms = terms.map_err(|error| error.within(&format!("accepts[{index}]")))?;
+                if terms.shares.len() > 1 && required.version != 2 {
+                    let field = format!("accepts[{index}].extra.fee_split");
+                    return Err(Error::new(Code::SplitUnsupported, field));
+                }
                 recipient::check(&terms, payer, self.recipients.as_deref())
                     .map_err(|error| error.within(&format!("accepts[{index}]")))?;
                 return Ok((index, terms));

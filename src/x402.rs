@@ -3,6 +3,7 @@
 //! Headers hold base64 of UTF-8 JSON. Nothing is decoded before its size is checked, and nothing that is signed or
 //! echoed is ever re-written: member order, number literals and unknown members stay as they came.
 
+pub mod fee_split;
 pub mod payment_identifier;
 pub mod payment_payload;
 pub mod payment_required;

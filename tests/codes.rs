@@ -30,6 +30,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/permit2.rs", &["permit2_unsupported"]),
+    ("tests/split.rs", &["partly_paid"]),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

@@ -73,11 +73,43 @@ fn used_or_cancelled_before_signing() {
     let mut host = Host::with_chain();
     host.fetch(URL);
     let read = host.on(&price(10_000, SELLER));
+    // What the latest block calls taken may be a cancellation, which only a final block knows.
+    let again = host.evidence(&chain(SEPOLIA, &read, 1, None));
+    assert_eq!(text(again.get("read").unwrap(), "tag"), "finalized");
     assert_fails(
-        &host.evidence(&chain(SEPOLIA, &read, 1, None)),
+        &host.evidence(&chain(SEPOLIA, &again, 1, None)),
         "used_or_cancelled",
         "possible",
     );
+    host.fetch(URL);
+    let read = host.on(&price(10_000, SELLER));
+    let again = host.evidence(&chain(SEPOLIA, &read, 1, None));
+    // The final block lies behind: nothing is signed for a nonce that is taken.
+    assert_fails(
+        &host.evidence(&chain(SEPOLIA, &again, 0, None)),
+        "used_or_cancelled",
+        "possible",
+    );
+}
+
+#[test]
+fn a_lost_journal_passes_over_a_nonce_that_was_cancelled() {
+    let mut host = Host::with_chain();
+    host.fetch(URL);
+    let read = host.on(&price(10_000, SELLER));
+    let cancelled = |read: &Json| {
+        let used = chain(SEPOLIA, read, 1, Some((SELLER, 1)));
+        let kind = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
+        used.replace(host::USED, kind)
+    };
+    let again = host.evidence(&cancelled(&read));
+    assert_eq!(text(again.get("read").unwrap(), "tag"), "finalized");
+    let next = host.evidence(&cancelled(&again));
+    let nonce = |read: &Json| text(read.get("read").unwrap(), "nonce").to_owned();
+    assert_ne!(nonce(&next), nonce(&read));
+    let asked = host.evidence(&chain(SEPOLIA, &next, 0, None));
+    let signed_for = text(asked.get("sign").unwrap().get("authorization").unwrap(), "nonce").to_owned();
+    assert_eq!(signed_for, nonce(&next));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use super::{recover, told};
 use crate::amount::Amount;
-use crate::attempt::{self, Attempt, Header};
+use crate::attempt::{self, Attempt, Header, Part};
 use crate::authorization::{Authorization, Method};
 use crate::eip3009;
 use crate::error::{Code, Error, Money, Next};
@@ -13,10 +13,10 @@ use crate::evidence::{self, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
-use crate::permit2::{self, Permit};
+use crate::permit2::Permit;
 use crate::policy::{Spent, SpentState};
 use crate::time::{self, Seconds};
-use crate::x402::payment_required::{PaymentRequired, Signing, Terms};
+use crate::x402::payment_required::{PaymentRequired, Share, Signing, Terms};
 use crate::x402::{payment_identifier, payment_payload};
 
 /// The lower bound lies this far back, for a block's clock is not ours.
@@ -37,24 +37,35 @@ pub(super) fn inspect_or_plan(
     choice: &Choice,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
-    let nonce = authorization(state, choice, context)?.nonce();
-    let first = state
-        .intent
-        .as_ref()
-        .is_none_or(|intent| intent.siblings(&nonce).is_empty());
-    if first && context.config.can_read(&choice.terms.network) {
-        return inspect(state, choice, "latest", context);
+    let planned = authorizations(state, choice, context)?;
+    let fresh = |one: &Authorization| {
+        let intent = state.intent.as_ref();
+        intent.is_none_or(|intent| intent.siblings(&one.nonce()).is_empty())
+    };
+    if planned.iter().any(fresh) && context.config.can_read(&choice.terms.network) {
+        return inspect(state, choice, 0, "latest", context);
     }
     plan(state, choice, context)
 }
 
-fn inspect(state: &mut State, choice: &Choice, tag: &str, context: Context<'_>) -> Result<Effect, Error> {
+fn inspect(
+    state: &mut State,
+    choice: &Choice,
+    part: usize,
+    tag: &str,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
     state.phase = Phase::Inspect(tag.to_owned());
-    let authorization = authorization(state, choice, context)?;
-    Ok(recover::read_effect(&authorization, &choice.terms.network, tag))
+    state.part = part;
+    let planned = authorizations(state, choice, context)?;
+    let one = planned
+        .get(part)
+        .ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    Ok(recover::read_effect(one, &choice.terms.network, tag))
 }
 
-/// What the chain says of the nonce that is about to be signed for.
+/// What the chain says of the nonce that is about to be signed for. A split payment has several: a generation is passed over only
+/// when all of its nonces are burnt, for the others may have been signed by whoever burnt the one.
 pub(super) fn on_inspected(
     state: &mut State,
     tag: &str,
@@ -65,13 +76,23 @@ pub(super) fn on_inspected(
     if recover::wrong_chain(evidence, &choice.terms.network) {
         return Ok(fail(state, Code::ChainMismatch.into()));
     }
-    let authorization = authorization(state, &choice, context)?;
+    let planned = authorizations(state, &choice, context)?;
+    let (part, last) = (state.part, state.part + 1 == planned.len());
+    let authorization = planned.into_iter().nth(part);
+    let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    // A final block is asked where the latest one calls the nonce taken, and for the further parts behind a burnt one.
+    let taken = tag == "finalized";
     let chain = evidence::Context::new(choice.terms.network.clone(), choice.terms.asset);
     let verdict = evidence::resolve_signed(&[authorization], &chain, evidence);
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {
-        VerdictKind::NotYet | VerdictKind::Dead => plan(state, &choice, context),
+        VerdictKind::NotYet | VerdictKind::Dead if taken => ended(Code::UsedOrCancelled),
+        VerdictKind::NotYet | VerdictKind::Dead if last => plan(state, &choice, context),
+        VerdictKind::NotYet | VerdictKind::Dead => inspect(state, &choice, part + 1, "latest", context),
         VerdictKind::Cancelled if tag == "finalized" && verdict.next == Next::SafeToResign => {
+            if !last {
+                return inspect(state, &choice, part + 1, "finalized", context);
+            }
             let generation = generation(state) + 1;
             if generation > MAX_GENERATION {
                 return ended(Code::UsedOrCancelled);
@@ -80,9 +101,11 @@ pub(super) fn on_inspected(
                 Some(intent) => intent.generation = generation,
                 None => state.first_generation = generation,
             }
-            inspect(state, &choice, "latest", context)
+            inspect(state, &choice, 0, "latest", context)
         }
-        VerdictKind::Cancelled if tag != "finalized" => inspect(state, &choice, "finalized", context),
+        VerdictKind::Cancelled | VerdictKind::UsedOrCancelled if part == 0 && !taken => {
+            inspect(state, &choice, 0, "finalized", context)
+        }
         VerdictKind::Paid => lost_history(state, &choice, verdict.transaction, context),
         VerdictKind::PaidWrongTerms => {
             let finding = told::finding(state, Code::AuthorizationUsed);
@@ -146,7 +169,21 @@ fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Secon
     (now.saturating_sub(BACKDATED), now.saturating_add(length))
 }
 
-fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result<Authorization, Error> {
+/// What is signed for these terms: one authorization for each share, each with a nonce of its own.
+fn authorizations(state: &State, choice: &Choice, context: Context<'_>) -> Result<Vec<Authorization>, Error> {
+    (0..)
+        .zip(&choice.terms.shares)
+        .map(|(index, share)| authorization(state, choice, index, share, context))
+        .collect()
+}
+
+fn authorization(
+    state: &State,
+    choice: &Choice,
+    index: u64,
+    share: &Share,
+    context: Context<'_>,
+) -> Result<Authorization, Error> {
     let (terms, payer) = (&choice.terms, &context.config.payer);
     let (after, before) = window(state, terms, context);
     let derive = match terms.signing.method() {
@@ -159,15 +196,15 @@ fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result
         &terms.network,
         &terms.asset,
         generation(state),
-        0,
+        index,
         context.secret,
     )?;
     Ok(match &terms.signing {
         Signing::Eip3009(domain) => {
             let authorization = eip3009::Authorization {
                 from: *payer,
-                to: terms.pay_to,
-                value: terms.amount,
+                to: share.to,
+                value: share.amount,
                 valid_after: Amount::from_u64(after),
                 valid_before: Amount::from_u64(before),
                 nonce,
@@ -180,12 +217,12 @@ fn authorization(state: &State, choice: &Choice, context: Context<'_>) -> Result
             let permit = Permit {
                 from: *payer,
                 token: terms.asset,
-                amount: terms.amount,
-                spender: permit2::EXACT_SPENDER,
+                amount: share.amount,
                 nonce,
                 // Inclusive, where the window's end is not.
                 deadline: Amount::from_u64(before.saturating_sub(1)),
-                to: terms.pay_to,
+                to: share.to,
+                facilitator: None,
                 valid_after: Amount::from_u64(after),
             };
             Authorization::Permit2(permit, chain_id)
@@ -251,7 +288,10 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
 
 /// Writes the authorization down, with its reservation, before the signer sees it.
 fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
-    let authorization = authorization(state, choice, context)?;
+    let mut planned = authorizations(state, choice, context)?.into_iter();
+    let authorization = planned.next();
+    let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "shares"))?;
+    let parts = planned.map(Part::planned).collect();
     let mut intent = intent_for(state, choice, context)?;
     let known = state.intent.as_ref().map_or(0, |intent| intent.quotes.len());
     let accumulating = intent.quotes.len() > known && intent.open_quotes(context.now) > MAX_OPEN_QUOTES;
@@ -287,6 +327,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         generation: intent.generation,
         authorization,
         signature: None,
+        parts,
         header: None,
         planned_at: context.now,
         signed_at: None,
@@ -312,24 +353,34 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     Ok(persist(state, Some(change), Then::Sign, context))
 }
 
-/// Asks the signer for exactly what is written down.
+/// Asks the signer for exactly what is written down, part by part.
 pub(super) fn sign(state: &mut State) -> Result<Effect, Error> {
+    state.part = 0;
+    ask_signer(state)
+}
+
+fn ask_signer(state: &mut State) -> Result<Effect, Error> {
     state.phase = Phase::Sign;
-    let attempt = state.current()?;
-    let digest = attempt.authorization.digest()?;
-    let what = attempt
+    let slot = state.current()?.slot(state.part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    let digest = slot.authorization.digest()?;
+    let what = slot
         .authorization
         .write(Json::object([]))
-        .with("typedData", attempt.authorization.typed_data())
+        .with("typedData", slot.authorization.typed_data())
         .with("digest", Json::text(hex::encode(digest)));
     Ok(Effect::Sign(what))
 }
 
-/// The signature is checked, built into the header, and written down together with the send that follows.
+/// The signature is checked; with the last one all are built into the header, and written down together with the send that
+/// follows.
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let part = state.part;
     let attempt = state.current()?;
+    let slot = attempt.slot(part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
     // A contract wallet's signature can't be checked here; whoever configured that signer answers for it.
-    match attempt.authorization.recover(signature) {
+    match slot.authorization.recover(signature) {
         Ok(signer) if signer == context.config.payer => {}
         Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
         Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
@@ -338,9 +389,16 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
     let signature = normalised(signature)?;
-    let header = payment_header(state, &signature)?;
     let attempt = state.current_mut()?;
-    attempt.signature = Some(signature);
+    if let Some(slot) = attempt.slot_mut(part) {
+        *slot.signature = Some(signature);
+    }
+    if part < attempt.parts.len() {
+        state.part += 1;
+        return ask_signer(state);
+    }
+    let header = payment_header(state)?;
+    let attempt = state.current_mut()?;
     attempt.header = Some(header);
     attempt.signed_at = Some(context.now);
     attempt.sends.push(context.now);
@@ -361,7 +419,7 @@ pub(super) fn normalised(signature: &str) -> Result<String, Error> {
     Ok(hex::encode(crate::secp256k1::parse_signature(signature)?))
 }
 
-fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
+fn payment_header(state: &State) -> Result<Header, Error> {
     let invalid = || Error::new(Code::StateInvalid, "quotes");
     let intent = state.intent.as_ref().ok_or_else(invalid)?;
     let attempt = state.current()?;
@@ -372,13 +430,12 @@ fn payment_header(state: &State, signature: &str) -> Result<Header, Error> {
         .ok_or_else(invalid)?;
     let required = PaymentRequired::of_quote(&quote.required, &quote.requirements)?;
     let offer = required.offers.first().ok_or_else(invalid)?;
-    let payload = payment_payload::build_signed(
-        &required,
-        offer,
-        &attempt.authorization,
-        signature,
-        attempt.payment_id.as_deref(),
-    )?;
+    let signed: Vec<_> = attempt
+        .slots()
+        .filter_map(|slot| Some((slot.authorization, slot.signature?)))
+        .collect();
+    let payment_id = attempt.payment_id.as_deref();
+    let payload = payment_payload::build_signed(&required, offer, &signed, payment_id)?;
     let (name, value) = payment_payload::encode(&payload)?;
     Ok(Header {
         name: name.to_owned(),

@@ -1,4 +1,5 @@
-//! Closing an unknown early: a cancellation of the nonce is signed on request, written down, and handed to whoever pays its gas.
+//! Closing an unknown early: a cancellation of the nonce is signed on request, written down, and handed to whoever pays its gas. A
+//! split payment has a nonce for each part and is closed by cancelling all of them.
 //!
 //! It races with the payment, and the token decides: whichever lands first ends the nonce. Which one it was is read from the chain
 //! like any other end: a final cancellation closes the generation, a transfer is the purchase.
@@ -23,10 +24,17 @@ pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, 
     let Some(attempt) = open(intent) else {
         return Ok(fail(state, Code::NothingToCancel.into()));
     };
-    if attempt.cancellation.is_some() {
+    if attempt.slots().all(|slot| slot.cancellation.is_some()) {
         return hand_out(state);
     }
-    let Some((cancellation, domain)) = cancellation(attempt) else {
+    state.part = 0;
+    ask_signer(state)
+}
+
+fn ask_signer(state: &mut State) -> Result<Effect, Error> {
+    let slot = state.current()?.slot(state.part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    let Some((cancellation, domain)) = cancellation(slot.authorization) else {
         return Ok(fail(state, Code::Permit2Unsupported.into()));
     };
     let effect = Effect::Sign(Json::object([
@@ -48,17 +56,19 @@ fn open(intent: &Intent) -> Option<&Attempt> {
 }
 
 /// What ends the nonce, under the token's domain.
-fn cancellation(attempt: &Attempt) -> Option<(Cancellation, &Domain)> {
-    match &attempt.authorization {
+fn cancellation(signed: &Authorization) -> Option<(Cancellation, &Domain)> {
+    match signed {
         Authorization::Eip3009(one, domain) => Some((Cancellation::of(one), domain)),
         Authorization::Permit2(..) => None,
     }
 }
 
-/// The signature is the payer's, and is written down before it leaves.
+/// The signature is the payer's, and with those of the other parts is written down before it leaves.
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let part = state.part;
     let attempt = state.current()?;
-    let Some((cancellation, domain)) = cancellation(attempt) else {
+    let signed = attempt.slot(part).map(|slot| slot.authorization);
+    let Some((cancellation, domain)) = signed.and_then(cancellation) else {
         return Ok(fail(state, Code::Permit2Unsupported.into()));
     };
     match cancellation.recover(domain, signature) {
@@ -67,29 +77,41 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         Err(error) => return Ok(fail(state, error.within("signature").into())),
     }
     let signature = buy::normalised(signature)?;
-    state.current_mut()?.cancellation = Some(Json::object([
-        ("at", Json::number(context.now)),
-        ("signature", Json::text(signature)),
-    ]));
+    let attempt = state.current_mut()?;
+    if let Some(slot) = attempt.slot_mut(part) {
+        *slot.cancellation = Some(Json::object([
+            ("at", Json::number(context.now)),
+            ("signature", Json::text(signature)),
+        ]));
+    }
+    if part < attempt.parts.len() {
+        state.part += 1;
+        return ask_signer(state);
+    }
     Ok(persist(state, None, Then::Cancelling, context))
 }
 
-/// `{to, data, network}` of the transaction.
+/// `{to, data, network}` of the transaction; of a split payment with `further`, those of its other nonces.
 pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
-    let attempt = state.current()?;
     let rail = state.intent()?.rail.as_ref();
     let invalid = |field: &str| Error::new(Code::StateInvalid, field);
-    let kept = attempt
-        .cancellation
-        .as_ref()
-        .ok_or_else(|| invalid("cancellation"))?;
-    let signature = kept.read("signature", Json::as_str)?;
-    let (cancellation, domain) = cancellation(attempt).ok_or_else(|| invalid("cancellation"))?;
-    let call = Json::object([
-        ("to", domain.verifying_contract.to_json()),
-        ("data", Json::text(hex::encode(cancellation.calldata(signature)?))),
-    ])
-    .with("network", rail.ok_or_else(|| invalid("rail"))?.network.to_json());
+    let network = &rail.ok_or_else(|| invalid("rail"))?.network;
+    let mut calls = Vec::new();
+    for slot in state.current()?.slots() {
+        let kept = slot.cancellation.ok_or_else(|| invalid("cancellation"))?;
+        let signature = kept.read("signature", Json::as_str)?;
+        let (cancellation, domain) =
+            cancellation(slot.authorization).ok_or_else(|| invalid("cancellation"))?;
+        calls.push(Json::object([
+            ("to", domain.verifying_contract.to_json()),
+            ("data", Json::text(hex::encode(cancellation.calldata(signature)?))),
+            ("network", network.to_json()),
+        ]));
+    }
+    let mut calls = calls.into_iter();
+    let first = calls.next().ok_or_else(|| invalid("cancellation"))?;
+    let further: Vec<Json> = calls.collect();
+    let call = first.with_some("further", (!further.is_empty()).then_some(Json::Array(further)));
     match done(state, "unknown") {
         Effect::Done(resolution) => Ok(Effect::Done(resolution.with("cancellation", call))),
         other => Ok(other),

@@ -40,6 +40,7 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
     match intent.status {
         Status::Delivered => Some(Code::ClaimDelivered.into()),
         _ if is(attempt::State::WrongTerms) => Some(Code::PaidWrongTerms.into()),
+        _ if is(attempt::State::PartlyPaid) => Some(Code::PartlyPaid.into()),
         Status::Open if is(attempt::State::Sent) => Some(recover::unresolved_failure(state, context)),
         Status::Open if is(attempt::State::Paid) => {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))

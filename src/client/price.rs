@@ -86,9 +86,11 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let choice = choose(state, context)?;
     if state.same_terms {
         let same = state.attempt().is_some_and(|last| {
-            last.authorization.to() == choice.terms.pay_to
-                && last.authorization.value() == choice.terms.amount
-                && same_signing(&last.authorization, &choice.terms)
+            let signed = last
+                .slots()
+                .map(|slot| (slot.authorization.to(), slot.authorization.value()));
+            let offered = choice.terms.shares.iter().map(|share| (share.to, share.amount));
+            signed.eq(offered) && same_signing(&last.authorization, &choice.terms)
         });
         if !same {
             let finding = told::finding(state, Code::TermsChanged);
@@ -118,7 +120,11 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
                 .iter()
                 .filter(|entry| entry.network == choice.terms.network && entry.asset == choice.terms.asset)
                 .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount));
-            Ok(Effect::Ask(Json::object([
+            let shares = choice.terms.shares.iter().map(|share| {
+                Json::object([("payTo", share.to.to_json()), ("amount", share.amount.to_json())])
+            });
+            let split = choice.terms.shares.len() > 1;
+            let ask = Json::object([
                 ("intentId", Json::text(state.intent_id.as_str())),
                 ("reason", Json::text(reason)),
                 ("amount", choice.terms.amount.to_json()),
@@ -126,7 +132,9 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
                 ("asset", choice.terms.asset.to_json()),
                 ("payTo", choice.terms.pay_to.to_json()),
                 ("spent", total.unwrap_or(Amount::ZERO).to_json()),
-            ])))
+            ]);
+            let parts = split.then(|| Json::Array(shares.collect()));
+            Ok(Effect::Ask(ask.with_some("parts", parts)))
         }
         _ => buy::inspect_or_plan(state, &choice, context),
     }

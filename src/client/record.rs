@@ -2,6 +2,7 @@
 //! wallet's spending (`wallet/<payer>`).
 
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
 use crate::authorization::Method;
 use crate::error::{Code, Error};
@@ -198,8 +199,7 @@ impl Intent {
 
     /// Signed attempts under one nonce: all compete for one slot of the token. After a change of rail there are others.
     pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
-        let signed =
-            |attempt: &&Attempt| attempt.authorization.nonce() == *nonce && attempt.signature.is_some();
+        let signed = |attempt: &&Attempt| attempt.signed_for(nonce).is_some();
         self.attempts.iter().filter(signed).collect()
     }
 
@@ -242,6 +242,14 @@ impl Intent {
         }
     }
 
+    /// Who knows version 1 alone must not take the first authorization of a split payment for all of it.
+    fn version(&self) -> u64 {
+        match self.attempts.iter().all(|attempt| attempt.parts.is_empty()) {
+            true => 1,
+            false => 2,
+        }
+    }
+
     /// As the journal holds it.
     pub fn to_json(&self) -> Result<Json, Error> {
         let request = self.request.to_json().with(
@@ -249,7 +257,7 @@ impl Intent {
             Json::text(hex::encode(self.request.fingerprint()?)),
         );
         Ok(Json::object([
-            ("v", Json::number(1)),
+            ("v", Json::number(self.version())),
             ("kind", Json::text("intent")),
             ("intentId", Json::text(self.intent_id.as_str())),
             ("principal", self.principal.to_json()),
@@ -282,7 +290,7 @@ impl Intent {
     /// Reads [`Intent::to_json`]. Errors: `unsupported_version`, those of the fields with their path, `state_invalid` when the
     /// fingerprint is not that of the request.
     pub fn from_json(json: &Json) -> Result<Intent, Error> {
-        version(json, "intent")?;
+        version(json, "intent", &[1, 2])?;
         let request = json.read("request", Request::from_json)?;
         let fingerprint = json.read("request", |request| {
             request.read("fingerprint", |hash| hex::decode_array::<32>(hash.as_str()?))
@@ -290,7 +298,7 @@ impl Intent {
         if fingerprint != request.fingerprint()? {
             return Err(Error::new(Code::StateInvalid, "request.fingerprint"));
         }
-        Ok(Intent {
+        let intent = Intent {
             intent_id: json.read("intentId", Json::as_string)?,
             principal: json.read("principal", Address::from_json)?,
             id: json.read_opt("id", Json::as_string)?,
@@ -310,13 +318,17 @@ impl Intent {
             attempts: json.read("attempts", |attempts| attempts.as_list(Attempt::from_json))?,
             delivery: json.get("delivery").cloned(),
             claim: json.get("claim").cloned(),
-        })
+        };
+        match json.read("v", Json::as_u64)? == intent.version() {
+            true => Ok(intent),
+            false => Err(Error::new(Code::UnsupportedVersion, "v")),
+        }
     }
 }
 
 /// Checks `v` and `kind` of a record. Errors: `unsupported_version`, `state_invalid`.
-fn version(json: &Json, kind: &str) -> Result<(), Error> {
-    if json.read("v", Json::as_u64)? != 1 {
+fn version(json: &Json, kind: &str, known: &[u64]) -> Result<(), Error> {
+    if !known.contains(&json.read("v", Json::as_u64)?) {
         return Err(Error::new(Code::UnsupportedVersion, "v"));
     }
     if json.read("kind", Json::as_str)? != kind {
@@ -344,7 +356,7 @@ impl Series {
 
     /// Reads [`Series::to_json`]. Errors: `unsupported_version`, `state_invalid`.
     pub fn from_json(json: &Json) -> Result<Series, Error> {
-        version(json, "series")?;
+        version(json, "series", &[1])?;
         Ok(Series {
             occurrence: json.read("occurrence", Json::as_u64)?,
         })
@@ -389,6 +401,8 @@ pub enum WalletChange {
     Reserve(Reservation),
     /// The money moved.
     Spend(String),
+    /// So much of it moved, and the rest never will.
+    SpendOnly(String, Amount),
     /// Proven unspent, or never signed.
     Release(String),
 }
@@ -424,6 +438,12 @@ impl Wallet {
                     entry.spent.state = SpentState::Settled;
                 }
             }
+            WalletChange::SpendOnly(id, amount) => {
+                for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
+                    entry.spent.state = SpentState::Settled;
+                    entry.spent.amount = *amount;
+                }
+            }
             WalletChange::Release(id) => {
                 self.entries.retain(|entry| entry.id != *id);
             }
@@ -453,7 +473,7 @@ impl Wallet {
 
     /// Reads [`Wallet::to_json`]. Errors: `unsupported_version`, `state_invalid`, those of the fields.
     pub fn from_json(json: &Json) -> Result<Wallet, Error> {
-        version(json, "wallet")?;
+        version(json, "wallet", &[1])?;
         Ok(Wallet {
             entries: json.read("entries", |entries| entries.as_list(Reservation::from_json))?,
         })

@@ -1,7 +1,9 @@
 //! From what was sent to what became of it: answers, chain evidence, sending the same bytes again, claims.
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
-use super::{buy, done, fail, persist, probe, told, Context, Effect, Failure, Mode, Phase, State, Then};
+use super::{
+    buy, done, fail, persist, probe, split, told, Context, Effect, Failure, Mode, Phase, State, Then,
+};
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error, Money, Next};
@@ -35,6 +37,7 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
         attempt::State::Paid => fetch_answer(state, context),
         attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state)),
         attempt::State::WrongTerms => Ok(fail(state, Code::PaidWrongTerms.into())),
+        attempt::State::PartlyPaid => Ok(fail(state, Code::PartlyPaid.into())),
     }
 }
 
@@ -58,6 +61,7 @@ pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, 
         attempt::State::Paid => fetch_answer(state, context),
         attempt::State::Dead | attempt::State::Cancelled => Ok(done(state, "unpaid")),
         attempt::State::WrongTerms => Ok(done(state, "paid_wrong_terms")),
+        attempt::State::PartlyPaid => Ok(done(state, "partly_paid")),
     }
 }
 
@@ -74,6 +78,13 @@ pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect,
     match intent.status {
         Status::Delivered => Ok(done(state, "delivered")),
         Status::Released => Ok(done(state, "released")),
+        Status::Open
+            if intent
+                .current()
+                .is_some_and(|attempt| attempt.state == attempt::State::PartlyPaid) =>
+        {
+            Ok(fail(state, Code::PartlyPaid.into()))
+        }
         Status::Open if !paid && !intent.all_void() => Ok(fail(state, unresolved_failure(state, context))),
         _ => {
             intent.status = Status::Released;
@@ -136,6 +147,7 @@ fn can_read(state: &State, context: Context<'_>) -> bool {
 /// What was sent has no known end: the chain is asked where it can be, else the same bytes go out again.
 pub(super) fn settle(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if !state.read && can_read(state, context) {
+        state.part = 0;
         return read(state, "finalized");
     }
     if state.intent()?.status == Status::Delivered {
@@ -144,7 +156,8 @@ pub(super) fn settle(state: &mut State, context: Context<'_>) -> Result<Effect, 
     again_or_end(state, context)
 }
 
-fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
+/// Reads the nonce whose turn it is.
+pub(super) fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
     let intent = state.intent()?;
     let attempt = intent
         .current()
@@ -153,7 +166,9 @@ fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
         .rail
         .as_ref()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let effect = read_effect(&attempt.authorization, &rail.network, tag);
+    let slot = attempt.slot(state.part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    let effect = read_effect(slot.authorization, &rail.network, tag);
     state.phase = Phase::Read(tag.to_owned());
     Ok(effect)
 }
@@ -190,6 +205,9 @@ pub(super) fn on_evidence(
     evidence: &[Json],
     context: Context<'_>,
 ) -> Result<Effect, Error> {
+    if !state.current()?.parts.is_empty() {
+        return split::on_evidence(state, tag, evidence, context);
+    }
     let intent = state.intent()?;
     let rail = intent
         .rail
@@ -364,6 +382,9 @@ pub(super) fn conflict_failure(state: &State) -> Failure {
 }
 
 fn last_verdict(attempt: &Attempt) -> Option<&str> {
+    if !attempt.parts.is_empty() {
+        return split::standing(attempt);
+    }
     attempt.verdict.as_ref()?.get("verdict")?.as_str().ok()
 }
 
@@ -384,7 +405,11 @@ pub(super) fn unresolved_failure(state: &State, context: Context<'_>) -> Failure
         .valid_before()
         .saturating_sub(context.now)
         .clamp(1, MAX_RETRY_AFTER);
-    Failure::from(code)
+    let failure = match split::moved(attempt) {
+        true => Failure::from(code).money(Money::Proven),
+        false => Failure::from(code),
+    };
+    failure
         .after(Some(state.retry_after.unwrap_or(decidable)))
         .at(state.poll.clone())
 }

@@ -1,6 +1,7 @@
 //! What crosses between two steps, and the settings of a payer.
 
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::attempt::Attempt;
 use crate::error::{Code, Error, Money, Next};
 use crate::fingerprint::Request;
@@ -87,7 +88,7 @@ pub struct Start {
     /// Parent intent.
     pub parent: Option<String>,
     /// Most that this intent may cost.
-    pub budget: Option<crate::amount::Amount>,
+    pub budget: Option<Amount>,
     /// Why it is released.
     pub reason: Option<String>,
     /// The seller's receipt that names the missing answer, when a claim is made.
@@ -123,7 +124,7 @@ impl Start {
             scope: text("scope")?.unwrap_or_else(|| "default".to_owned()),
             parent: text("parent")?,
             budget: init
-                .read_opt("budget", crate::amount::Amount::from_json)
+                .read_opt("budget", Amount::from_json)
                 .map_err(|error| error.within("intent"))?,
             reason: json.read_opt("reason", Json::as_string)?,
             receipt: json.read_opt("receipt", Json::as_string)?,
@@ -254,6 +255,8 @@ pub struct State {
     pub conflicts: u64,
     /// When this call began to wait for another worker's call of the same intent.
     pub met: Option<Seconds>,
+    /// Which authorization of the attempt is being signed or read.
+    pub part: usize,
     /// The chain was read since the last send.
     pub read: bool,
     /// The claim that is being signed.
@@ -287,6 +290,7 @@ impl State {
             poll: None,
             conflicts: 0,
             met: None,
+            part: 0,
             read: false,
             draft: None,
             first_generation: 0,
@@ -338,6 +342,7 @@ impl State {
     /// As it crosses the boundary. Errors: those of the request's fingerprint.
     pub fn to_json(&self) -> Result<Json, Error> {
         let intent = self.intent.as_ref().map(Intent::to_json).transpose()?;
+        let part = u64::try_from(self.part).ok();
         Ok(Json::object([
             ("start", self.start.to_json()),
             ("phase", self.phase.to_json()),
@@ -359,6 +364,7 @@ impl State {
         .with_some("poll", self.poll.as_deref().map(Json::text))
         .with("conflicts", Json::number(self.conflicts))
         .with_some("met", self.met.map(Json::number))
+        .with_some("part", part.filter(|part| *part > 0).map(Json::number))
         .with("read", Json::Bool(self.read))
         .with_some("draft", self.draft.clone())
         .with("firstGeneration", Json::number(self.first_generation))
@@ -387,6 +393,10 @@ impl State {
             poll: json.read_opt("poll", Json::as_string)?,
             conflicts: json.read("conflicts", Json::as_u64)?,
             met: json.read_opt("met", Json::as_u64)?,
+            part: json
+                .read_opt("part", Json::as_u64)?
+                .and_then(|part| usize::try_from(part).ok())
+                .unwrap_or(0),
             read: json.read("read", Json::as_bool)?,
             draft: json.get("draft").cloned(),
             first_generation: json.read("firstGeneration", Json::as_u64)?,
@@ -399,6 +409,9 @@ fn change_to_json(change: &WalletChange) -> Json {
     match change {
         WalletChange::Reserve(reservation) => Json::object([("reserve", reservation.to_json())]),
         WalletChange::Spend(id) => Json::object([("spend", Json::text(id.as_str()))]),
+        WalletChange::SpendOnly(id, amount) => {
+            Json::object([("spend", Json::text(id.as_str())), ("amount", amount.to_json())])
+        }
         WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
     }
 }
@@ -408,7 +421,10 @@ fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
         return Ok(WalletChange::Reserve(reservation));
     }
     if let Some(id) = json.read_opt("spend", Json::as_string)? {
-        return Ok(WalletChange::Spend(id));
+        return Ok(match json.read_opt("amount", Amount::from_json)? {
+            Some(amount) => WalletChange::SpendOnly(id, amount),
+            None => WalletChange::Spend(id),
+        });
     }
     json.read("release", Json::as_string).map(WalletChange::Release)
 }

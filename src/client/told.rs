@@ -51,8 +51,11 @@ fn finding_of(state: &State, code: Code, severity: Severity) -> Json {
     finding.intents = vec![state.intent_id.clone()];
     finding.attempts = attempt.iter().map(|attempt| attempt.attempt_id.clone()).collect();
     finding.amount = attempt.zip(rail).map(|(attempt, rail)| {
-        let authorization = &attempt.authorization;
-        (authorization.value(), authorization.asset(), rail.network.clone())
+        (
+            attempt.value(),
+            attempt.authorization.asset(),
+            rail.network.clone(),
+        )
     });
     finding.to_json()
 }
@@ -88,8 +91,12 @@ pub(super) fn money(state: &State) -> Money {
     let Some(intent) = &state.intent else {
         return Money::None;
     };
-    let moved =
-        |attempt: &Attempt| matches!(attempt.state, attempt::State::Paid | attempt::State::WrongTerms);
+    let moved = |attempt: &Attempt| {
+        attempt
+            .state
+            .proven()
+            .is_some_and(|(_, money, _)| money == Money::Proven)
+    };
     if intent.attempts.iter().any(moved) {
         return Money::Proven;
     }
@@ -110,7 +117,7 @@ fn standing(state: &State, outcome: &str) -> (Money, Next) {
         "settled" | "delivered" if settled => (Money::Proven, Next::Stop),
         "settled" | "delivered" => (Money::Possible, Next::ReadChain),
         "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),
-        "paid_wrong_terms" => (Money::Proven, Next::AskHuman),
+        "paid_wrong_terms" | "partly_paid" => (Money::Proven, Next::AskHuman),
         "unpaid" => (Money::None, Next::SafeToResign),
         "planned" => (money(state), Next::ResendSame),
         _ => (Money::Possible, Next::Wait),

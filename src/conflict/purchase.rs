@@ -19,6 +19,8 @@ pub(super) struct SlotKey {
     pub asset: Address,
     payer: Address,
     nonce: [u8; 32],
+    /// Which part of a split payment it is for, 0 of any other.
+    pub part: usize,
 }
 
 /// Everything that the bundles hold of one intent.
@@ -90,12 +92,14 @@ pub(super) fn purchases<'a>(
             purchase.records.push(record);
             for (number, attempt) in record.attempts.iter().enumerate() {
                 let field = || format!("bundles[{at}].intents[{index}].attempts[{number}]");
-                let key = slot_key(attempt).map_err(|error| error.within(&field()))?;
+                for (part, slot) in attempt.slots().enumerate() {
+                    let key = slot_key(slot, part).map_err(|error| error.within(&field()))?;
+                    purchase.slots.entry(key).or_default().push(slot);
+                }
                 if let Some(settlement) = attempt.settlement {
                     settlement_response::parse(settlement)
                         .map_err(|error| error.within("settlement").within(&field()))?;
                 }
-                purchase.slots.entry(key).or_default().push(attempt);
             }
         }
     }
@@ -111,8 +115,9 @@ pub(super) fn purchases<'a>(
     Ok(found)
 }
 
-fn slot_key(attempt: &Attempt) -> Result<SlotKey, Error> {
+fn slot_key(attempt: &Attempt, part: usize) -> Result<SlotKey, Error> {
     Ok(SlotKey {
+        part,
         network: attempt.network()?,
         asset: attempt.authorization.asset(),
         payer: attempt.authorization.from(),
@@ -185,7 +190,10 @@ fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Opt
         .find_map(|seen| lower(seen.transaction?));
     let transaction = attempt.transaction.and_then(lower).or(settlement).or(observed);
     let wrong = attempt.state == "wrong_terms";
-    (wrong || attempt.state == "paid" || transaction.is_some()).then(|| Transfer {
+    // Of these the journal says itself which part moved; the seller's word is about all of them.
+    let apart = attempt.state == "partly_paid";
+    let paid = attempt.state == "paid" || apart && attempt.verdict() == Some("paid");
+    (wrong || paid || transaction.is_some() && !apart).then(|| Transfer {
         intent_id,
         slot: slot.clone(),
         attempt,

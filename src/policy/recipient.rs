@@ -23,10 +23,19 @@ pub(super) fn read(entry: &Json) -> Result<String, Error> {
     }
 }
 
-/// Error: `recipient_forbidden` for zero, a precompile, a burn address, the token itself, another known token, the payer,
+/// Error: `recipient_forbidden`, at `payTo` or at the other recipient of a split payment, for zero, a precompile, a burn address, the token itself, another known token, the payer,
 /// and whoever is not on the list when there is one.
 pub(super) fn check(terms: &Terms, payer: &Address, allowed: Option<&[String]>) -> Result<(), Error> {
-    let to = terms.pay_to;
+    for (index, share) in terms.shares.iter().enumerate() {
+        if !may_receive(share.to, terms, payer, allowed) {
+            let field = ["payTo", "extra.fee_split.fee_to"].get(index).copied();
+            return Err(Error::new(Code::RecipientForbidden, field.unwrap_or_default()));
+        }
+    }
+    Ok(())
+}
+
+fn may_receive(to: Address, terms: &Terms, payer: &Address, allowed: Option<&[String]>) -> bool {
     let low = to.0.iter().rev().skip(1).all(|byte| *byte == 0);
     let burn = || {
         BURN.iter()
@@ -41,8 +50,5 @@ pub(super) fn check(terms: &Terms, payer: &Address, allowed: Option<&[String]>) 
         let text = to.to_string();
         allowed.is_none_or(|list| list.contains(&text))
     };
-    if low || burn() || token() || to == terms.asset || to == *payer || !listed() {
-        return Err(Error::new(Code::RecipientForbidden, "payTo"));
-    }
-    Ok(())
+    !(low || burn() || token() || to == terms.asset || to == *payer) && listed()
 }

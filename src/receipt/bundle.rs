@@ -93,14 +93,10 @@ fn purchase(
     let subject = subject
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
-    let resolve = subject
-        .as_ref()
-        .map(|(siblings, context)| |evidence: &[Json]| evidence::resolve_signed(siblings, context, evidence));
-    let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(checks, resolve, &evidence, record.claims_paid());
-    let signed = attempt.map(|attempt| &attempt.authorization);
+    let verdict = chain(record, attempt, material, all, checks)?;
+    let signed = attempt.map(|attempt| (&attempt.authorization, attempt.value()));
     let signed = signed
-        .map(|signed| Ok::<_, Error>((signed.network()?, signed.from(), signed.value())))
+        .map(|(signed, value)| Ok::<_, Error>((signed.network()?, signed.from(), value)))
         .transpose()?;
     settled(signed, settlement, verdict.as_ref(), checks);
     let delivered = delivered(record, material, all, checks)?;
@@ -129,6 +125,37 @@ fn purchase(
         .with("status", Json::text(record.status))
         .with("method", Json::text(record.request.method.as_str()))
         .with("attempts", Json::number(record.attempts.len() as u64)))
+}
+
+/// The checks of the chain, of a split payment over every part: each shows the first that fails. The verdict is that of the first
+/// part.
+fn chain(
+    record: &Record,
+    attempt: Option<&Attempt>,
+    material: &Material,
+    all: &[Record],
+    checks: &mut Checks,
+) -> Result<Option<Verdict>, Error> {
+    let claimed = record.claims_paid();
+    let Some(attempt) = attempt else {
+        return Ok(material::chain(
+            checks,
+            None,
+            &matching(None, material, all),
+            claimed,
+        ));
+    };
+    let (mut each, mut verdicts) = (Vec::new(), Vec::new());
+    for slot in attempt.slots() {
+        let (siblings, context) = context(record, slot, material)?;
+        let resolve = |evidence: &[Json]| evidence::resolve_signed(&siblings, &context, evidence);
+        let evidence = matching(Some(slot), material, all);
+        let mut one = checks.beside();
+        verdicts.push(material::chain(&mut one, Some(&resolve), &evidence, claimed));
+        each.push(one);
+    }
+    material::CHAIN.iter().for_each(|id| checks.worst(id, &each));
+    Ok(verdicts.into_iter().next().flatten())
 }
 
 /// Who wants what: the intent's id, the request, the offers.
@@ -183,7 +210,10 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
         return Ok(());
     }
     let mut each = Vec::new();
-    for (index, attempt) in record.attempts.iter().enumerate() {
+    let attempts = record.attempts.iter().enumerate();
+    let slots = attempts
+        .flat_map(|(index, attempt)| (0..).zip(attempt.slots()).map(move |slot| (index, attempt, slot)));
+    for (index, whole, (part, attempt)) in slots {
         let mut one = checks.beside();
         let quote = record
             .quotes
@@ -191,8 +221,8 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
             .find(|quote| quote.hash == attempt.quote_hash);
         match quote.map(|quote| (quote, quote.offer.terms())) {
             Some((quote, Ok(terms))) => {
-                terms_signed(record, attempt, &terms, &mut one)?;
-                header(attempt, quote, &mut one);
+                terms_signed(record, attempt, part, &terms, &mut one)?;
+                header(whole, quote, &mut one);
             }
             Some((_, Err(error))) => one.fail("authorization.terms", error.code.meaning()),
             None => one.fail(
@@ -205,7 +235,7 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
             // It was read as Permit2's own, which is the same for every token.
             Authorization::Permit2(..) => one.pass("authorization.domain"),
         }
-        nonce(record, attempt, &mut one)?;
+        nonce(record, attempt, part, &mut one)?;
         match attempt.signature {
             Some(signature) => {
                 let signed = &attempt.authorization;
@@ -222,7 +252,18 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     Ok(())
 }
 
-fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut Checks) -> Result<(), Error> {
+fn terms_signed(
+    record: &Record,
+    attempt: &Attempt,
+    part: u64,
+    terms: &Terms,
+    checks: &mut Checks,
+) -> Result<(), Error> {
+    let share = usize::try_from(part).ok().and_then(|part| terms.shares.get(part));
+    let Some(share) = share else {
+        checks.fail("authorization.terms", "The offer asks for fewer parts.");
+        return Ok(());
+    };
     let signed = &attempt.authorization;
     let network = signed.network()?;
     let domain = match (signed, &terms.signing) {
@@ -232,15 +273,14 @@ fn terms_signed(record: &Record, attempt: &Attempt, terms: &Terms, checks: &mut 
         }
         _ => false,
     };
-    let equal = (signed.from(), signed.to(), signed.value())
-        == (record.principal, terms.pay_to, terms.amount)
-        && domain;
+    let equal =
+        (signed.from(), signed.to(), signed.value()) == (record.principal, share.to, share.amount) && domain;
     checks.equal_text(
         "authorization.terms",
         equal,
         format!(
             "{} of {} on {} from {} to {}",
-            terms.amount, terms.asset, terms.network, record.principal, terms.pay_to
+            share.amount, terms.asset, terms.network, record.principal, share.to
         ),
         format!(
             "{} of {} on {network} from {} to {}",
@@ -259,13 +299,19 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
         // Whether that matters, the check of its signature says.
         return checks.skip(ID, "This attempt was never sent.");
     };
-    let (signed, id) = (&attempt.authorization, attempt.payment_id);
-    let built = payment_payload::build_signed(&quote.required, &quote.offer, signed, signature, id).and_then(
-        |payment| {
+    let parts = attempt
+        .parts
+        .iter()
+        .map(|part| (&part.authorization, part.signature.unwrap_or_default()));
+    let signed: Vec<_> = core::iter::once((&attempt.authorization, signature))
+        .chain(parts)
+        .collect();
+    let id = attempt.payment_id;
+    let built =
+        payment_payload::build_signed(&quote.required, &quote.offer, &signed, id).and_then(|payment| {
             let (name, _) = payment_payload::encode(&payment)?;
             Ok((name, payment.to_canonical()?))
-        },
-    );
+        });
     let sent = payment_payload::parse(value).and_then(|payment| payment.to_canonical());
     match (built, sent) {
         (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
@@ -274,7 +320,7 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
     }
 }
 
-fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), Error> {
+fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> Result<(), Error> {
     const ID: &str = "authorization.nonce";
     if record.keyed {
         checks.skip(
@@ -291,7 +337,7 @@ fn nonce(record: &Record, attempt: &Attempt, checks: &mut Checks) -> Result<(), 
         Method::Eip3009 => intent::authorization_nonce,
         Method::Permit2 => intent::permit2_nonce,
     };
-    let expected = derive(id, &payer, &network, &asset, generation, 0, None)?;
+    let expected = derive(id, &payer, &network, &asset, generation, part, None)?;
     checks.equal(ID, &hex::encode(expected), &hex::encode(signed.nonce()));
     Ok(())
 }
@@ -303,10 +349,7 @@ fn context(
     material: &Material,
 ) -> Result<(Vec<Authorization>, Context), Error> {
     let nonce = attempt.authorization.nonce();
-    let siblings = record
-        .attempts
-        .iter()
-        .filter(|one| one.authorization.nonce() == nonce);
+    let siblings = record.slots().filter(|one| one.authorization.nonce() == nonce);
     let siblings = siblings.map(|one| one.authorization.clone()).collect();
     let signed = &attempt.authorization;
     let context = material.trust.context(signed.network()?, signed.asset());
@@ -317,7 +360,7 @@ fn context(
 fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Record]) -> Vec<Json> {
     let Some(attempt) = attempt else { return Vec::new() };
     let nonce = attempt.authorization.nonce();
-    let mut attempts = all.iter().flat_map(|record| &record.attempts);
+    let mut attempts = all.iter().flat_map(Record::slots);
     if attempts.all(|one| one.authorization.nonce() == nonce) {
         return material.evidence.clone();
     }
@@ -459,7 +502,10 @@ fn describe(
         asset: attempt.map(|attempt| attempt.authorization.asset()),
         payer: Some(record.principal),
         pay_to: moved.map(Authorization::to),
-        amount: moved.map(Authorization::value),
+        amount: moved.map(|moved| match attempt {
+            Some(attempt) if !attempt.parts.is_empty() => attempt.value(),
+            _ => moved.value(),
+        }),
         resource: Some(record.request.url.clone()),
         transaction: proven
             .or(said)
@@ -474,7 +520,7 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
     let (_, records) = super::record::bundle(bundle)?;
     let mut seen = Vec::new();
     let mut targets = Vec::new();
-    for attempt in records.iter().flat_map(|record| &record.attempts) {
+    for attempt in records.iter().flat_map(Record::slots) {
         let signed = &attempt.authorization;
         let slot = (signed.from(), signed.nonce(), signed.chain_id(), signed.asset());
         if attempt.signature.is_none() || seen.contains(&slot) {

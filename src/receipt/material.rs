@@ -242,6 +242,14 @@ pub(super) fn signed_by(checks: &mut Checks, id: &str, expected: &Address, signe
 /// What the evidence says of the authorizations in question.
 pub(super) type Judge<'a> = &'a dyn Fn(&[Json]) -> Verdict;
 
+/// The ids of [`chain`]'s checks.
+pub(super) const CHAIN: [&str; 4] = [
+    "chain.source",
+    "chain.authorization",
+    "chain.transfer",
+    "chain.finality",
+];
+
 /// The four checks of the chain. `subject` judges the evidence where it is known what to look for; `claimed`: the document
 /// says that the money moved.
 pub(super) fn chain(
@@ -250,14 +258,8 @@ pub(super) fn chain(
     evidence: &[Json],
     claimed: bool,
 ) -> Option<Verdict> {
-    const IDS: [&str; 4] = [
-        "chain.source",
-        "chain.authorization",
-        "chain.transfer",
-        "chain.finality",
-    ];
     fn missing(checks: &mut Checks, from: usize, why: &str) {
-        IDS.iter().skip(from).for_each(|id| checks.missing(id, why));
+        CHAIN.iter().skip(from).for_each(|id| checks.missing(id, why));
     }
     if evidence.is_empty() {
         missing(checks, 0, "No chain evidence was handed in for this payment.");

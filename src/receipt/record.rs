@@ -2,6 +2,8 @@
 
 use super::bundle::invalid;
 use crate::address::Address;
+use crate::amount::Amount;
+use crate::attempt::MAX_PARTS;
 use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::evidence::{self, Context, VerdictKind};
@@ -63,6 +65,8 @@ pub(crate) struct Attempt<'a> {
     pub state: &'a str,
     pub observed: Vec<Observation<'a>>,
     pub evidence: &'a [Json],
+    /// The further authorizations of a split payment, from index 1: what is this attempt's is theirs too.
+    pub parts: Vec<Attempt<'a>>,
     verdict: Option<(&'a str, Option<&'a str>)>,
 }
 
@@ -118,7 +122,12 @@ fn word(json: &Json) -> Result<[u8; 32], Error> {
 }
 
 fn record(json: &Json) -> Result<Record<'_>, Error> {
-    version(json)?;
+    let split = |attempt: &Json| attempt.get("parts").is_some();
+    let attempts = json.read("attempts", Json::as_array)?;
+    match (json.read("v", Json::as_u64)?, attempts.iter().any(split)) {
+        (1, false) | (2, true) => {}
+        _ => return Err(Error::new(Code::UnsupportedVersion, "v")),
+    }
     known(json, "kind", &["intent"])?;
     Ok(Record {
         intent_id: json.read("intentId", Json::as_str)?,
@@ -177,20 +186,43 @@ fn attempt(json: &Json) -> Result<Attempt<'_>, Error> {
         ))
     };
     json.read_opt("header", header)?;
-    let part = |name: &str| {
+    let parts = json.read_opt("parts", Json::as_array)?.unwrap_or_default();
+    if parts.len() >= MAX_PARTS {
+        return Err(invalid("parts"));
+    }
+    let parts = parts.iter().enumerate().map(|(index, part)| {
+        let within = |error: Error| error.within(&format!("parts[{index}]"));
+        of(json, part).map_err(within)
+    });
+    Ok(Attempt {
+        parts: parts.collect::<Result<_, _>>()?,
+        ..of(json, json)?
+    })
+}
+
+/// The attempt with this one of its authorizations.
+fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
+    let header = |name: &str| {
         json.get("header")
             .and_then(|header| header.get(name)?.as_str().ok())
     };
+    let verdict = signed.read_opt("verdict", |verdict| {
+        Ok((
+            known(verdict, "verdict", VERDICTS)?,
+            verdict.read_opt("transaction", transaction)?,
+        ))
+    })?;
     Ok(Attempt {
+        parts: Vec::new(),
         id: json.read("attemptId", Json::as_str)?,
         quote_hash: json.read("quoteHash", word)?,
         payment_id: json.read_opt("paymentId", Json::as_str)?,
         generation: json.read("generation", Json::as_u64)?,
-        authorization: Authorization::read(json)?,
-        signature: json.read_opt("signature", Json::as_str)?,
-        header: part("name").zip(part("value")),
+        authorization: Authorization::read(signed)?,
+        signature: signed.read_opt("signature", Json::as_str)?,
+        header: header("name").zip(header("value")),
         settlement: json.read_opt("settlement", Json::as_str)?,
-        transaction: json.read_opt("transaction", transaction)?,
+        transaction: signed.read_opt("transaction", transaction)?,
         state: known(
             json,
             "state",
@@ -202,18 +234,14 @@ fn attempt(json: &Json) -> Result<Attempt<'_>, Error> {
                 "dead",
                 "cancelled",
                 "wrong_terms",
+                "partly_paid",
             ],
         )?,
         observed: json
             .read_opt("observations", |list| list.as_list(observation))?
             .unwrap_or_default(),
-        verdict: json.read_opt("verdict", |verdict| {
-            Ok((
-                known(verdict, "verdict", VERDICTS)?,
-                verdict.read_opt("transaction", transaction)?,
-            ))
-        })?,
-        evidence: json.read_opt("evidence", Json::as_array)?.unwrap_or_default(),
+        verdict,
+        evidence: signed.read_opt("evidence", Json::as_array)?.unwrap_or_default(),
     })
 }
 
@@ -302,6 +330,11 @@ impl Record<'_> {
         self.claim.is_some() || self.status == "paid_not_delivered"
     }
 
+    /// Every authorization: each part of a split payment for itself.
+    pub fn slots(&self) -> impl Iterator<Item = &Attempt<'_>> {
+        self.attempts.iter().flat_map(Attempt::slots)
+    }
+
     /// The first thing in which the record contradicts itself.
     pub fn contradiction(&self, settlement: Option<&SettlementResponse>) -> Option<&'static str> {
         let rules: [(&'static str, bool); 12] = [
@@ -333,7 +366,7 @@ impl Record<'_> {
             ("The transactions differ.", self.one_transaction(settlement)),
             (
                 "The recorded reads do not give the recorded verdict.",
-                self.attempts.iter().all(|one| self.read(one)),
+                self.slots().all(|one| self.read(one)),
             ),
         ];
         rules.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why)
@@ -344,7 +377,7 @@ impl Record<'_> {
             return self.attempts.is_empty();
         };
         rail.payer == self.principal
-            && self.attempts.iter().all(|one| {
+            && self.slots().all(|one| {
                 let signed = &one.authorization;
                 rail.network.chain_id() == Some(signed.chain_id())
                     && (rail.asset, rail.method) == (signed.asset(), signed.method())
@@ -461,8 +494,7 @@ impl Record<'_> {
         }
         let nonce = attempt.authorization.nonce();
         let siblings: Vec<_> = self
-            .attempts
-            .iter()
+            .slots()
             .filter(|one| one.authorization.nonce() == nonce)
             .map(|one| one.authorization.clone())
             .collect();
@@ -472,7 +504,26 @@ impl Record<'_> {
     }
 }
 
-impl Attempt<'_> {
+impl<'a> Attempt<'a> {
+    /// Its authorizations in the order of the nonces' index.
+    pub fn slots(&self) -> impl Iterator<Item = &Attempt<'a>> {
+        core::iter::once(self).chain(&self.parts)
+    }
+
+    /// What all its authorizations move together. A sum that overflows is the largest number there is.
+    pub fn value(&self) -> Amount {
+        self.slots()
+            .try_fold(Amount::ZERO, |sum, one| {
+                sum.checked_add(one.authorization.value())
+            })
+            .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+    }
+
+    /// What the last read of this authorization says.
+    pub fn verdict(&self) -> Option<&'a str> {
+        self.verdict.map(|(verdict, _)| verdict)
+    }
+
     /// The network that was signed for. Error: `network_invalid`.
     pub fn network(&self) -> Result<Network, Error> {
         self.authorization.network()
@@ -487,7 +538,8 @@ impl Attempt<'_> {
         match self.state {
             "planned" | "dead" | "cancelled" => true,
             "signed" => self.signature.is_some(),
-            _ => self.signature.is_some() && self.header.is_some(),
+            "partly_paid" if self.parts.is_empty() => false,
+            _ => self.slots().all(|one| one.signature.is_some()) && self.header.is_some(),
         }
     }
 }

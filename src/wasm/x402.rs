@@ -269,6 +269,12 @@ fn policy_choose(input: &Input) -> Result<Json, Error> {
         ("amount", terms.amount.to_json()),
         ("maxTimeoutSeconds", Json::number(terms.max_timeout)),
     ]);
+    let parts = terms
+        .shares
+        .iter()
+        .map(|share| Json::object([("payTo", share.to.to_json()), ("amount", share.amount.to_json())]));
+    let parts: Vec<Json> = parts.collect();
+    let shown = shown.with_some("parts", (parts.len() > 1).then_some(Json::Array(parts)));
     let shown = match &terms.signing {
         Signing::Eip3009(domain) => shown.with("domain", domain.to_json()),
         Signing::Permit2 => shown.with("method", Json::text(Method::Permit2.as_str())),

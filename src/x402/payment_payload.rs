@@ -1,7 +1,9 @@
 //! The payment: a signed authorization and what it answers.
 
 use super::payment_required::{Offer, PaymentRequired, Signing};
-use super::{decode_header, payment_identifier, shape, version, MAX_HEADER, PAYMENT_SIGNATURE, X_PAYMENT};
+use super::{
+    decode_header, fee_split, payment_identifier, shape, version, MAX_HEADER, PAYMENT_SIGNATURE, X_PAYMENT,
+};
 use crate::authorization::Authorization as Signed;
 use crate::base64;
 use crate::eip3009::Authorization;
@@ -23,18 +25,50 @@ pub fn build(
     signature: &str,
     payment_id: Option<&str>,
 ) -> Result<Json, Error> {
+    build_parts(required, offer, &[(authorization, signature)], payment_id)
+}
+
+/// The same of every part of a price: the second authorization of a split payment goes into `payload.feeAuthorization`. Besides the
+/// errors of [`build`], after those of the terms: `split_unsupported` (another number of parts than signed for, version 1).
+fn build_parts(
+    required: &PaymentRequired,
+    offer: &Offer,
+    signed: &[(&Authorization, &str)],
+    payment_id: Option<&str>,
+) -> Result<Json, Error> {
     let terms = offer.terms()?;
     terms.domain()?;
-    if authorization.to != terms.pay_to {
-        return Err(Error::new(Code::PaymentPayloadInvalid, "authorization.to"));
+    let split = terms.shares.len() > 1;
+    if signed.len() != terms.shares.len() || split && required.version != 2 {
+        return Err(Error::new(Code::SplitUnsupported, "extra.fee_split"));
     }
-    if authorization.value != terms.amount {
-        return Err(Error::new(Code::PaymentPayloadInvalid, "authorization.value"));
+    let mut payload = Json::object([]);
+    for (index, ((authorization, signature), share)) in signed.iter().zip(&terms.shares).enumerate() {
+        let within = |error: Error| match index {
+            0 => error,
+            _ => error.within(fee_split::AUTHORIZATION),
+        };
+        if authorization.to != share.to {
+            return Err(within(Error::new(
+                Code::PaymentPayloadInvalid,
+                "authorization.to",
+            )));
+        }
+        if authorization.value != share.amount {
+            return Err(within(Error::new(
+                Code::PaymentPayloadInvalid,
+                "authorization.value",
+            )));
+        }
+        let pair = Json::object([
+            ("authorization", authorization.to_json()),
+            ("signature", signature_text(signature).map_err(within)?),
+        ]);
+        payload = match index {
+            0 => pair,
+            _ => payload.with(fee_split::AUTHORIZATION, pair),
+        };
     }
-    let payload = Json::object([
-        ("authorization", authorization.to_json()),
-        ("signature", signature_text(signature)?),
-    ]);
     if required.version == 1 {
         let name = terms
             .network
@@ -68,6 +102,7 @@ pub fn build_permit2(
         ("permitted.token", permit.token == terms.asset),
         ("permitted.amount", permit.amount == terms.amount),
         ("witness.to", permit.to == terms.pay_to),
+        ("spender", permit.facilitator.is_none()),
     ] {
         if !same {
             let field = format!("permit2Authorization.{field}");
@@ -81,18 +116,25 @@ pub fn build_permit2(
     version_2(required, offer, payload, payment_id)
 }
 
-/// As [`build`] or [`build_permit2`], by the authorization's method.
+/// As [`build`] or [`build_permit2`], by the authorizations' method: one for each part of the price, in the order of the terms'
+/// shares. Besides their errors: `split_unsupported` for another number of parts than the offer asks for.
 pub fn build_signed(
     required: &PaymentRequired,
     offer: &Offer,
-    signed: &Signed,
-    signature: &str,
+    signed: &[(&Signed, &str)],
     payment_id: Option<&str>,
 ) -> Result<Json, Error> {
-    match signed {
-        Signed::Eip3009(one, _) => build(required, offer, one, signature, payment_id),
-        Signed::Permit2(permit, _) => build_permit2(required, offer, permit, signature, payment_id),
+    if let [(Signed::Permit2(permit, _), signature)] = signed {
+        return build_permit2(required, offer, permit, signature, payment_id);
     }
+    let mut parts = Vec::new();
+    for (one, signature) in signed {
+        match one {
+            Signed::Eip3009(one, _) => parts.push((one, *signature)),
+            Signed::Permit2(..) => return Err(Error::new(Code::SplitUnsupported, "extra.fee_split")),
+        }
+    }
+    build_parts(required, offer, &parts, payment_id)
 }
 
 fn signature_text(signature: &str) -> Result<Json, Error> {

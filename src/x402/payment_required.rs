@@ -1,6 +1,6 @@
 //! The price: the answer 402 with what the seller accepts.
 
-use super::{decode_header, shape, version, MAX_BODY};
+use super::{decode_header, fee_split, shape, version, MAX_BODY};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::Method;
@@ -33,6 +33,15 @@ pub struct Offer {
     pub requirements: Json,
 }
 
+/// One recipient's part of a price.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Share {
+    /// The recipient.
+    pub to: Address,
+    /// Atomic units of the asset.
+    pub amount: Amount,
+}
+
 /// What an offer of scheme `exact` demands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
@@ -42,8 +51,10 @@ pub struct Terms {
     pub asset: Address,
     /// The recipient.
     pub pay_to: Address,
-    /// Atomic units of the asset.
+    /// Atomic units of the asset: all of the price.
     pub amount: Amount,
+    /// Who receives it, each by an authorization of its own: the recipient alone, or of a split payment the recipient and the others.
+    pub shares: Vec<Share>,
     /// Seconds the seller wants the authorization to be good for; the policy's window still bounds it.
     pub max_timeout: u64,
     /// How the token is to be moved.
@@ -223,7 +234,7 @@ impl Offer {
     /// The terms, when the offer is one that is paid here: scheme `exact`, an `eip155` network, EIP-3009 or Permit2, plain
     /// authorization flow. Errors in this order: `no_supported_payment_option`, those of the typed members,
     /// `timeout_invalid`, `payment_required_invalid` (no domain in `extra` and no known token),
-    /// `domain_mismatch_known_asset`.
+    /// `domain_mismatch_known_asset`, those of a fee split, which is known for EIP-3009 alone.
     pub fn terms(&self) -> Result<Terms, Error> {
         self.read_terms().map_err(shape(Code::PaymentRequiredInvalid))
     }
@@ -251,7 +262,15 @@ impl Offer {
             Method::Eip3009 => Signing::Eip3009(domain(entry, &network, chain_id, asset)?),
             Method::Permit2 => Signing::Permit2,
         };
+        let whole = Share { to: pay_to, amount };
+        let shares = match (extra(fee_split::MEMBER), method) {
+            (None, _) => Ok(vec![whole]),
+            (Some(split), Method::Eip3009) => fee_split::shares(split, pay_to, amount),
+            (Some(_), Method::Permit2) => Err(Error::new(Code::SplitUnsupported, "")),
+        };
+        let shares = shares.map_err(|error| error.within(fee_split::MEMBER).within("extra"))?;
         Ok(Terms {
+            shares,
             network,
             asset,
             pay_to,

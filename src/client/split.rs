@@ -1,0 +1,192 @@
+//! What became of a split payment: the nonce of each part is read for itself, and the parts are judged together.
+//!
+//! | parts | the attempt |
+//! |---|---|
+//! | all paid | `paid` |
+//! | none paid, none can land any more | `dead`, or `cancelled` where a nonce was burnt |
+//! | some paid, the others can never land | `partly_paid`: a person decides, nothing is signed again |
+//! | one on other terms than signed | `wrong_terms` |
+//! | one of which neither is known | still `sent` |
+
+use super::record::{close_siblings, Intent, Status, WalletChange};
+use super::{persist, recover, told, Context, Effect, Mode, State, Then};
+use crate::amount::Amount;
+use crate::attempt::{self, Attempt};
+use crate::authorization::Authorization;
+use crate::error::{Code, Error};
+use crate::evidence::{self, VerdictKind};
+use crate::json::Json;
+
+/// The chain's answer about one part. What decides it is kept, and the next part is read; behind the last one they are judged.
+pub(super) fn on_evidence(
+    state: &mut State,
+    tag: &str,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let invalid = |field: &str| Error::new(Code::StateInvalid, field);
+    let (part, intent) = (state.part, state.intent()?);
+    let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
+    let attempt = state.current()?;
+    let (parts, slot) = (attempt.parts.len(), attempt.slot(part));
+    let nonce = slot.ok_or_else(|| invalid("part"))?.authorization.nonce();
+    let rivals: Vec<Authorization> = rivals(intent, &nonce);
+    let chain = evidence::Context::new(rail.network, rail.asset);
+    let verdict = evidence::resolve_signed(&rivals, &chain, evidence);
+    let decided = verdict.decides();
+    if !decided && tag == "finalized" {
+        return recover::read(state, "latest");
+    }
+    let slot = state.current_mut()?.slot_mut(part);
+    let slot = slot.ok_or_else(|| invalid("part"))?;
+    *slot.verdict = Some(verdict.to_json().with("readAt", Json::number(context.now)));
+    if decided {
+        *slot.evidence = evidence.to_vec();
+        *slot.transaction = verdict.transaction.filter(|_| is_paid(verdict.verdict.as_str()));
+    }
+    if part < parts {
+        state.part = part + 1;
+        return recover::read(state, "finalized");
+    }
+    state.part = 0;
+    state.read = true;
+    judge(state, context)
+}
+
+/// Everything signed under that nonce.
+fn rivals(intent: &Intent, nonce: &[u8; 32]) -> Vec<Authorization> {
+    intent
+        .siblings(nonce)
+        .into_iter()
+        .filter_map(|attempt| attempt.signed_for(nonce).cloned())
+        .collect()
+}
+
+fn is_paid(verdict: &str) -> bool {
+    verdict == VerdictKind::Paid.as_str()
+}
+
+fn is_void(verdict: &str) -> bool {
+    verdict == VerdictKind::Dead.as_str() || verdict == VerdictKind::Cancelled.as_str()
+}
+
+/// What was last read of each part.
+fn verdicts(attempt: &Attempt) -> Vec<&str> {
+    attempt
+        .slots()
+        .map(|slot| {
+            slot.verdict
+                .and_then(|verdict| verdict.get("verdict")?.as_str().ok())
+        })
+        .map(Option::unwrap_or_default)
+        .collect()
+}
+
+/// The one verdict that stands for all parts while they are not decided: the least that is known. `None` where a part was paid or
+/// burnt and another can still land: that is nothing to sign anything new on.
+pub(super) fn standing(attempt: &Attempt) -> Option<&str> {
+    let verdicts = verdicts(attempt);
+    let unclear = [VerdictKind::Unreadable, VerdictKind::UsedOrCancelled].map(VerdictKind::as_str);
+    let first = unclear.into_iter().find(|one| verdicts.contains(one));
+    let open = |verdict: &&str| *verdict == VerdictKind::NotYet.as_str();
+    first.or_else(|| verdicts.iter().all(open).then(|| verdicts.first().copied())?)
+}
+
+/// Whether a part is proven to have moved while the attempt as a whole is open.
+pub(super) fn moved(attempt: &Attempt) -> bool {
+    !attempt.parts.is_empty() && verdicts(attempt).into_iter().any(is_paid)
+}
+
+fn judge(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let attempt = state.current()?;
+    let verdicts = verdicts(attempt);
+    let all = |is: fn(&str) -> bool| verdicts.iter().all(|verdict| is(verdict));
+    if verdicts.contains(&VerdictKind::PaidWrongTerms.as_str()) {
+        return end(state, attempt::State::WrongTerms, None, context);
+    }
+    if all(is_paid) {
+        return paid(state, context);
+    }
+    if all(is_void) {
+        let burnt = verdicts.contains(&VerdictKind::Cancelled.as_str());
+        return void(state, burnt, context);
+    }
+    if all(|verdict| is_paid(verdict) || is_void(verdict)) {
+        let paid = attempt
+            .slots()
+            .zip(&verdicts)
+            .filter(|(_, verdict)| is_paid(verdict));
+        let sum = paid.fold(Amount::ZERO, |sum, (slot, _)| {
+            sum.checked_add(slot.authorization.value()).unwrap_or(sum)
+        });
+        return end(state, attempt::State::PartlyPaid, Some(sum), context);
+    }
+    recover::settle(state, context)
+}
+
+/// For a person: money moved, and not as agreed. `sum` is what moved, where that is known; the rest is free again.
+fn end(
+    state: &mut State,
+    how: attempt::State,
+    sum: Option<Amount>,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let intent = state.intent_mut()?;
+    let reservation = intent.reservation();
+    close_siblings(intent, attempt::State::Dead);
+    state.current_mut()?.state = how;
+    let code = match how {
+        attempt::State::PartlyPaid => Code::PartlyPaid,
+        _ => Code::PaidWrongTerms,
+    };
+    let finding = told::finding(state, code);
+    state.alerts.push(finding);
+    let change = match sum {
+        Some(sum) => WalletChange::SpendOnly(reservation, sum),
+        None => WalletChange::Spend(reservation),
+    };
+    Ok(persist(state, Some(change), Then::Fail(code.into()), context))
+}
+
+/// Every part moved as signed. Parts of several windows may have, each under its own nonce: they are one payment.
+fn paid(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let intent = state.intent_mut()?;
+    let delivered = intent.status == Status::Delivered;
+    let reservation = intent.reservation();
+    close_siblings(intent, attempt::State::Dead);
+    state.current_mut()?.state = attempt::State::Paid;
+    let then = match delivered {
+        true => Then::Done("delivered".to_owned()),
+        false => Then::FetchAnswer,
+    };
+    Ok(persist(
+        state,
+        Some(WalletChange::Spend(reservation)),
+        then,
+        context,
+    ))
+}
+
+/// No part moved, and none ever will.
+fn void(state: &mut State, burnt: bool, context: Context<'_>) -> Result<Effect, Error> {
+    let mode = state.start.mode;
+    let intent = state.intent_mut()?;
+    let reservation = intent.reservation();
+    let how = match burnt {
+        true => attempt::State::Cancelled,
+        false => attempt::State::Dead,
+    };
+    close_siblings(intent, how);
+    intent.generation += u64::from(burnt);
+    let then = match mode {
+        _ if intent.status == Status::Delivered => Then::Done("delivered".to_owned()),
+        Mode::Fetch => Then::Probe,
+        _ => Then::Done("unpaid".to_owned()),
+    };
+    Ok(persist(
+        state,
+        Some(WalletChange::Release(reservation)),
+        then,
+        context,
+    ))
+}
