@@ -3,6 +3,8 @@
 pub mod field;
 mod inverse;
 mod limbs;
+pub mod point;
+pub mod scalar;
 
 use alloy_primitives::keccak256;
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};

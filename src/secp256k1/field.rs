@@ -180,6 +180,11 @@ impl Element {
         below.then_some(Element(Loose(limbs)))
     }
 
+    /// A constant that is known to be below p.
+    pub(super) const fn constant(bytes: &[u8; 32]) -> Element {
+        Element(Loose(limbs::from_be_bytes(bytes)))
+    }
+
     /// The one number from 0 to below p, as 32 big-endian bytes.
     pub fn to_be_bytes(&self) -> [u8; 32] {
         limbs::to_be_bytes(&self.canonical())
@@ -209,10 +214,10 @@ impl Element {
 
     /// The limbs of the one number from 0 to below p.
     fn canonical(&self) -> Limbs {
-        let [l0, l1, l2, l3, l4, l5, l6, l7, l8] = carried(self.0 .0);
+        let [l0, l1, l2, l3, l4, l5, l6, l7, l8] = limbs::carried(self.0 .0);
         // -1, 0 or 1 times 2^256: this subtracts as many p. What remains lies in [0, 2^256).
         let over = l8 >> 24;
-        let once = carried([
+        let once = limbs::carried([
             l0 + 977 * over,
             l1 + 8 * over,
             l2,
@@ -225,7 +230,8 @@ impl Element {
         ]);
         // It reaches p when adding 2^256 - p reaches 2^256.
         let [l0, l1, l2, l3, l4, l5, l6, l7, l8] = once;
-        let [l0, l1, l2, l3, l4, l5, l6, l7, l8] = carried([l0 + 977, l1 + 8, l2, l3, l4, l5, l6, l7, l8]);
+        let [l0, l1, l2, l3, l4, l5, l6, l7, l8] =
+            limbs::carried([l0 + 977, l1 + 8, l2, l3, l4, l5, l6, l7, l8]);
         if l8 >> 24 == 1 {
             [l0, l1, l2, l3, l4, l5, l6, l7, l8 & 0xff_ffff]
         } else {
@@ -305,21 +311,6 @@ fn difference(a: &Limbs, b: &Limbs) -> Limbs {
         *limb -= other;
     }
     limbs
-}
-
-/// Carries; the last limb keeps what is above, and the sign.
-#[rustfmt::skip]
-fn carried([l0, l1, l2, l3, l4, l5, l6, l7, l8]: Limbs) -> Limbs {
-    let l1 = l1 + (l0 >> BITS);
-    let l2 = l2 + (l1 >> BITS);
-    let l3 = l3 + (l2 >> BITS);
-    let l4 = l4 + (l3 >> BITS);
-    let l5 = l5 + (l4 >> BITS);
-    let l6 = l6 + (l5 >> BITS);
-    let l7 = l7 + (l6 >> BITS);
-    let l8 = l8 + (l7 >> BITS);
-    let [l0, l1, l2, l3, l4, l5, l6, l7] = [l0, l1, l2, l3, l4, l5, l6, l7].map(|limb| limb & MASK as i32);
-    [l0, l1, l2, l3, l4, l5, l6, l7, l8]
 }
 
 /// A tight element of the same class as the columns plus `added`, whose limbs are below 2^33.

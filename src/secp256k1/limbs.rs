@@ -53,6 +53,21 @@ pub fn to_be_bytes(limbs: &Limbs) -> [u8; 32] {
     bytes
 }
 
+/// Carries; the last limb keeps what is above, and the sign.
+#[rustfmt::skip]
+pub fn carried([l0, l1, l2, l3, l4, l5, l6, l7, l8]: Limbs) -> Limbs {
+    let l1 = l1 + (l0 >> BITS);
+    let l2 = l2 + (l1 >> BITS);
+    let l3 = l3 + (l2 >> BITS);
+    let l4 = l4 + (l3 >> BITS);
+    let l5 = l5 + (l4 >> BITS);
+    let l6 = l6 + (l5 >> BITS);
+    let l7 = l7 + (l6 >> BITS);
+    let l8 = l8 + (l7 >> BITS);
+    let [l0, l1, l2, l3, l4, l5, l6, l7] = [l0, l1, l2, l3, l4, l5, l6, l7].map(|limb| limb & MASK as i32);
+    [l0, l1, l2, l3, l4, l5, l6, l7, l8]
+}
+
 /// The columns of a product: 81 multiplications.
 #[inline(always)]
 #[rustfmt::skip]

@@ -4,7 +4,9 @@
 //! long run, which wants a release build.
 
 mod field;
+mod point;
 mod random;
+mod scalar;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -33,9 +35,12 @@ pub fn hex(text: &str) -> [u8; 32] {
 /// An area: what it runs, and with how many rounds in a short and in a long run.
 type Area = (fn(u64, u64, &Counts), u64, u64);
 
-const AREAS: [Area; 2] = [
+const AREAS: [Area; 5] = [
     (field::sums, 40_000, 4_000_000),
     (field::inverses, 10_000, 1_000_000),
+    (scalar::functions, 100_000, 8_000_000),
+    (point::sums, 10_000, 1_000_000),
+    (point::keys, 5_000, 200_000),
 ];
 
 fn main() -> ExitCode {
