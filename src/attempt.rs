@@ -307,6 +307,8 @@ pub struct Attempt {
     pub evidence: Vec<Json>,
     /// The signature over a cancellation of its nonce, written down before it is handed out: `{at, signature}`.
     pub cancellation: Option<Json>,
+    /// The actor that signed it and handed the intent over without its bytes: they are in that one's journal alone.
+    pub given_by: Option<String>,
 }
 
 /// Observations kept; older ones are dropped so that a record's size stays bounded.
@@ -319,6 +321,28 @@ impl Attempt {
             self.observations.remove(0);
         }
         self.observations.push(observation);
+    }
+
+    /// What another worker is told of it: everything but its bytes and what came back.
+    #[must_use]
+    pub fn in_flight(&self, by: &str) -> Attempt {
+        Attempt {
+            signature: None,
+            parts: self
+                .parts
+                .iter()
+                .map(|part| Part::planned(part.authorization.clone()))
+                .collect(),
+            header: None,
+            observations: Vec::new(),
+            settlement: None,
+            transaction: None,
+            verdict: None,
+            evidence: Vec::new(),
+            cancellation: None,
+            given_by: Some(self.given_by.clone().unwrap_or_else(|| by.to_owned())),
+            ..self.clone()
+        }
     }
 
     /// Last second at which it can land, plus one. Authorizations here are signed by us, so the value fits.
@@ -367,7 +391,10 @@ impl Attempt {
     /// What is signed for this nonce.
     pub fn signed_for(&self, nonce: &[u8; 32]) -> Option<&Authorization> {
         self.slots()
-            .find(|slot| slot.authorization.nonce() == *nonce && slot.signature.is_some())
+            .find(|slot| {
+                let signed = slot.signature.is_some() || self.given_by.is_some();
+                signed && slot.authorization.nonce() == *nonce
+            })
             .map(|slot| slot.authorization)
     }
 
@@ -422,6 +449,7 @@ impl Attempt {
             .with_some("verdict", self.verdict.clone())
             .with_some("evidence", list(self.evidence.clone()))
             .with_some("cancellation", self.cancellation.clone())
+            .with_some("givenBy", self.given_by.clone().map(Json::String))
     }
 
     /// Reads [`Attempt::to_json`]. Errors: those of the fields, with their path.
@@ -451,6 +479,7 @@ impl Attempt {
                 .read_opt("evidence", |list| list.as_list(|item| Ok(item.clone())))?
                 .unwrap_or_default(),
             cancellation: json.get("cancellation").cloned(),
+            given_by: json.read_opt("givenBy", Json::as_string)?,
         })
     }
 }

@@ -109,6 +109,17 @@ impl Authorization {
         }
     }
 
+    /// The same, for another nonce.
+    #[must_use]
+    pub fn with_nonce(&self, nonce: [u8; 32]) -> Authorization {
+        let mut other = self.clone();
+        match &mut other {
+            Authorization::Eip3009(one, _) => one.nonce = nonce,
+            Authorization::Permit2(permit, _) => permit.nonce = nonce,
+        }
+        other
+    }
+
     /// The lower bound.
     pub fn valid_after(&self) -> Amount {
         match self {

@@ -1,6 +1,7 @@
 //! The paying side as a machine without input or output: `step(state, event) → {state, effects}`.
 //!
-//! One machine serves one call: a purchase, the settling of one intent after a restart, a release, a claim, or a cancellation. The durable part of its
+//! One machine serves one call: a purchase, the settling of one intent after a restart, a release, a claim, a
+//! cancellation, or a hand-over. The durable part of its
 //! state is the intent record; the rest crosses as a value between steps. Rules that hold in every path:
 //!
 //! - `Send` with a payment comes out only after `persisted` has covered its exact bytes and the send itself.
@@ -8,6 +9,7 @@
 //! - While an authorization may land, only its own bytes are sent again. A new one is signed for the same nonce: after
 //!   the window on the same terms, on other terms only with a proof of death.
 //! - After a conflict nothing is signed or sent for the intent again; the chain is read where it can be.
+//! - Once an intent is handed over, whoever gave it signs nothing for it, and only sends what is written down.
 //! - A reservation ends with a proof (spent, dead, cancelled) or when the attempt was never signed.
 
 mod answer;
@@ -15,11 +17,13 @@ mod buy;
 mod cancel;
 mod claim;
 mod effect;
+mod hand_over;
 mod price;
 pub mod record;
 mod recover;
 mod split;
 mod state;
+mod take_over;
 mod told;
 
 pub use effect::{Body, Effect, Event, Failure, Record, Write};
@@ -61,14 +65,18 @@ const MAX_CONFLICTS: u64 = 32;
 pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
     let mut state = State::new(start.clone());
     let effect = match (&start.mode, &start.id, &start.intent_id) {
-        (Mode::Resume | Mode::Release | Mode::Claim | Mode::Cancel, _, Some(intent_id)) => {
+        (Mode::Resume | Mode::Release | Mode::Claim | Mode::Cancel | Mode::HandOver, _, Some(intent_id)) => {
             state.intent_id = intent_id.clone();
-            load_intent(&mut state, context)
+            load_intent(&mut state, context)?
+        }
+        (Mode::TakeOver, ..) => {
+            take_over::meet(&mut state, context)?;
+            load_intent(&mut state, context)?
         }
         (Mode::Fetch, Some(id), _) => {
             state.intent_id =
                 intent::explicit_intent_id(&context.config.payer, id).map_err(|e| e.within("intent"))?;
-            load_intent(&mut state, context)
+            load_intent(&mut state, context)?
         }
         (Mode::Fetch, None, _) => {
             state.phase = Phase::LoadSeries;
@@ -107,9 +115,7 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Sign, Event::SignFailed) => Ok(unsigned(&mut state, Code::SignerFailed, context)),
         (Phase::Sign, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
         (Phase::Send, Event::Answer { answer, .. }) => answer::on_answer(&mut state, &answer, context),
-        (Phase::Read(tag), Event::Evidence(evidence)) => {
-            recover::on_evidence(&mut state, &tag, &evidence, context)
-        }
+        (Phase::Read(tag), Event::Evidence(evidence)) => on_read(&mut state, &tag, &evidence, context),
         (Phase::Wait, Event::Waited) => recover::resend(&mut state, context),
         (Phase::Deliver, Event::Body(body)) => Ok(answer::on_body(&mut state, &body, context)),
         _ => return Err(Error::new(Code::StateInvalid, "event")),
@@ -147,7 +153,7 @@ fn on_series(state: &mut State, records: &[Record], context: Context<'_>) -> Res
     state.series_rev = found.map(|found| found.rev);
     state.series = Some(series.map_or(0, |series| series.occurrence));
     state.intent_id = occurrence_id(state, context)?;
-    Ok(load_intent(state, context))
+    load_intent(state, context)
 }
 
 fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
@@ -162,22 +168,40 @@ fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
     )
 }
 
-fn load_intent(state: &mut State, context: Context<'_>) -> Effect {
+fn load_intent(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     state.phase = Phase::LoadIntent;
-    Effect::Load(keys(state, context))
+    Ok(Effect::Load(keys(state, context)?))
 }
 
-fn keys(state: &State, context: Context<'_>) -> Vec<String> {
-    vec![Intent::key(&state.intent_id), Wallet::key(&context.config.payer)]
+fn keys(state: &State, context: Context<'_>) -> Result<Vec<String>, Error> {
+    let mut keys = vec![Intent::key(&state.intent_id), Wallet::key(&context.config.payer)];
+    if takes_unnamed(state) {
+        keys.push(series_key(state, context)?);
+    }
+    Ok(keys)
 }
 
-/// Asks for the price: the way to every new signature. An intent in conflict has none.
-fn probe(state: &mut State) -> Effect {
+/// An unnamed call is found again only by its number.
+fn takes_unnamed(state: &State) -> bool {
+    state.start.mode == Mode::TakeOver && state.start.id.is_none()
+}
+
+/// Asks for the price: the way to every new signature. An intent in conflict has none, nor one that was handed over.
+fn probe(state: &mut State, context: Context<'_>) -> Effect {
     if state.intent.as_ref().is_some_and(Intent::is_conflicted) {
         return fail(state, recover::conflict_failure(state));
     }
+    if !may_sign(state, context) {
+        return fail(state, Code::IntentHandedOver.into());
+    }
     state.phase = Phase::Probe;
     Effect::Send(None)
+}
+
+/// Whether the intent is this actor's to sign for.
+fn may_sign(state: &State, context: Context<'_>) -> bool {
+    let intent = state.intent.as_ref();
+    intent.is_none_or(|intent| intent.may_sign(&context.config.actor))
 }
 
 fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> Result<(), Error> {
@@ -189,6 +213,14 @@ fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> 
         .map(|found| record::from_text(&found.text, Wallet::from_json))
         .transpose()?
         .unwrap_or_default();
+    if takes_unnamed(state) {
+        let series = find(&series_key(state, context)?);
+        state.series_rev = series.map(|found| found.rev);
+        state.series = series
+            .map(|found| record::from_text(&found.text, Series::from_json))
+            .transpose()?
+            .map(|series| series.occurrence);
+    }
     let intent = find(&intent_key);
     state.intent_rev = intent.map(|found| found.rev);
     state.intent = intent
@@ -210,6 +242,17 @@ fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         Mode::Release => recover::release(state, context),
         Mode::Claim => claim::begin(state, context),
         Mode::Cancel => cancel::begin(state, context),
+        Mode::HandOver => hand_over::begin(state, context),
+        Mode::TakeOver => take_over::begin(state, context),
+    }
+}
+
+/// The chain's answer, about whatever this call had it read for.
+fn on_read(state: &mut State, tag: &str, evidence: &[Json], context: Context<'_>) -> Result<Effect, Error> {
+    match state.start.mode {
+        Mode::HandOver => hand_over::on_evidence(state, tag, evidence, context),
+        Mode::TakeOver => take_over::on_evidence(state, tag, evidence, context),
+        _ => recover::on_evidence(state, tag, evidence, context),
     }
 }
 
@@ -218,7 +261,10 @@ fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result
     match state.start.mode {
         Mode::Claim => claim::on_signed(state, signature, context),
         Mode::Cancel => cancel::on_signed(state, signature, context),
-        Mode::Fetch | Mode::Resume | Mode::Release => buy::on_signed(state, signature, context),
+        Mode::HandOver => hand_over::on_signed(state, Some(signature), context),
+        Mode::Fetch | Mode::Resume | Mode::Release | Mode::TakeOver => {
+            buy::on_signed(state, signature, context)
+        }
     }
 }
 
@@ -226,14 +272,21 @@ fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result
 fn unsigned(state: &mut State, code: Code, context: Context<'_>) -> Effect {
     match state.start.mode {
         Mode::Claim | Mode::Cancel => fail(state, code.into()),
-        Mode::Fetch | Mode::Resume | Mode::Release => buy::drop_unsigned(state, code.into(), context),
+        // Where no signer can sign, it stands in the journal alone.
+        Mode::HandOver => match hand_over::on_signed(state, None, context) {
+            Ok(effect) => effect,
+            Err(error) => fail(state, error.into()),
+        },
+        Mode::Fetch | Mode::Resume | Mode::Release | Mode::TakeOver => {
+            buy::drop_unsigned(state, code.into(), context)
+        }
     }
 }
 
 /// A call to buy meets what the journal holds of its intent.
 fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let Some(intent) = state.intent.clone() else {
-        return Ok(probe(state));
+        return Ok(probe(state, context));
     };
     if intent.request.fingerprint()? != state.request()?.fingerprint()? {
         let finding = told::finding(state, Code::IntentConflict);
@@ -254,7 +307,7 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if intent.id.is_none() && ended {
         state.series = Some(intent.occurrence + 1);
         state.intent_id = occurrence_id(state, context)?;
-        return Ok(load_intent(state, context));
+        return load_intent(state, context);
     }
     match intent.status {
         Status::Released => {
@@ -284,7 +337,8 @@ fn persist(state: &mut State, change: Option<WalletChange>, then: Then, context:
 
 /// The series moves together with the first record of its occurrence.
 fn moves_series(state: &State) -> bool {
-    state.intent_rev.is_none() && state.start.id.is_none() && state.start.mode == Mode::Fetch
+    let buys = matches!(state.start.mode, Mode::Fetch | Mode::TakeOver);
+    state.intent_rev.is_none() && state.start.id.is_none() && buys
 }
 
 fn writes(state: &mut State, context: Context<'_>) -> Result<Vec<Write>, Error> {
@@ -331,9 +385,11 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         }
         Some(Then::Settle) => recover::settle(state, context),
         Some(Then::FetchAnswer) => recover::fetch_answer(state, context),
-        Some(Then::Probe) => Ok(probe(state)),
+        Some(Then::Probe) => Ok(probe(state, context)),
         Some(Then::Reenter) => match state.start.mode {
             Mode::Fetch => recover::reenter(state, context),
+            Mode::HandOver => hand_over::begin(state, context),
+            Mode::TakeOver => take_over::begin(state, context),
             _ => recover::resume(state, context),
         },
         Some(Then::Deliver) => {
@@ -343,6 +399,7 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         Some(Then::Replay) => recover::hand_out(state),
         Some(Then::Claimed) => claim::hand_out(state),
         Some(Then::Cancelling) => cancel::hand_out(state),
+        Some(Then::HandedOver) => hand_over::hand_out(state),
         Some(Then::Done(outcome)) => Ok(done(state, &outcome)),
         Some(Then::Fail(failure)) => Ok(fail(state, failure)),
         None => Err(Error::new(Code::StateInvalid, "then")),
@@ -366,8 +423,8 @@ fn again(
 /// Reads again what the write that met a conflict stood on.
 fn reload(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     state.phase = Phase::Reload;
-    let mut keys = keys(state, context);
-    if moves_series(state) {
+    let mut keys = keys(state, context)?;
+    if moves_series(state) && !takes_unnamed(state) {
         keys.push(series_key(state, context)?);
     }
     Ok(Effect::Load(keys))
@@ -380,6 +437,9 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
         let key = series_key(state, context)?;
         let found = records.iter().find(|record| record.key == key);
         if found.map(|found| found.rev) != state.series_rev {
+            if takes_unnamed(state) {
+                return again(state, |state| on_intent(state, records, context));
+            }
             // Another occurrence has begun: which one this call is, is judged anew.
             return again(state, |state| on_series(state, records, context));
         }
@@ -401,7 +461,9 @@ fn on_reload(state: &mut State, records: &[Record], context: Context<'_>) -> Res
         return again(state, |state| begin(state, context));
     }
     state.intent = mine;
-    if let Some(WalletChange::Reserve(reservation)) = state.change.clone() {
+    // What another worker has signed counts, whatever the caps are.
+    let priced = state.price.is_some();
+    if let Some(WalletChange::Reserve(reservation)) = state.change.clone().filter(|_| priced) {
         price::recheck(state, &reservation, context)?;
     }
     state.phase = Phase::Persist;

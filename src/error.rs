@@ -225,6 +225,23 @@ registry! {
     ClaimDelivered "claim_delivered" Stop Proven "The answer was delivered: there is nothing to claim.";
     ClaimUnpaid "claim_unpaid" Stop None "Nothing was paid for this intent: there is nothing to claim.";
     NothingToCancel "nothing_to_cancel" Stop None "No authorization of this intent is open that a cancellation could stop.";
+    // between workers
+    ActorInvalid "actor_invalid" FixInput None "An actor's name is empty, longer than 128 characters, or the giver's own.";
+    IntentHandedOver "intent_handed_over" Stop None "The intent was handed over: another actor signs for it, or this one has not taken it yet.";
+    HandOverPaid "hand_over_paid" Stop Proven "The intent is paid: there is nothing to hand over.";
+    HandOverUnread "hand_over_unread" FixInput Possible "An authorization may still land, and there is no RPC endpoint to read its network by.";
+    HandOverStale "hand_over_stale" ReadChain Possible "What was read of an open authorization is too old to hand the intent over by.";
+    HandOverWider "hand_over_wider" FixInput None "A hand-over can narrow a budget and not widen it.";
+    HandOverInvalid "hand_over_invalid" FixInput None "Not a hand-over in its one form, or one that contradicts itself.";
+    HandOverAltered "hand_over_altered" Stop None "The hand-over has another hash than it names.";
+    HandOverOtherPayer "hand_over_other_payer" Stop None "The hand-over is about another payer's intent.";
+    HandOverOtherActor "hand_over_other_actor" Stop None "The hand-over is for another actor.";
+    HandOverOtherSecret "hand_over_other_secret" Stop None "The giver derives another nonce for this intent: the secrets differ.";
+    HandOverExpired "hand_over_expired" Stop None "The hand-over can't be taken any more.";
+    HandOverUntrusted "hand_over_untrusted" Stop None "The hand-over is neither in this journal nor signed by the payer or a known writer.";
+    HandOverTaken "hand_over_taken" Stop None "The hand-over was taken before.";
+    HandOverReplayed "hand_over_replayed" Stop None "The intent was handed over again since, or was not the giver's.";
+    HandOverUnproven "hand_over_unproven" ReadChain Possible "A nonce that the hand-over passes over is not cancelled on the chain for good.";
     // journal
     JournalCorrupt "journal_corrupt" AskHuman Possible "A journal record inside the file is damaged or out of the chain.";
     JournalUnavailable "journal_unavailable" FixInput None "The journal could not be written; nothing was sent.";

@@ -72,6 +72,8 @@ pub mod sale;
 
 pub mod claim;
 
+pub mod hand_over;
+
 pub mod receipt;
 
 pub mod conflict;

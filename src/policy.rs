@@ -169,6 +169,11 @@ impl Policy {
         self.max_window.unwrap_or(DEFAULT_WINDOW)
     }
 
+    /// What one call may cost at most, where no approval can raise it.
+    pub fn cap(&self) -> Option<Amount> {
+        self.per_call.filter(|_| !self.approve)
+    }
+
     /// Signatures allowed for one intent.
     pub fn attempts(&self) -> u64 {
         self.attempts.unwrap_or(DEFAULT_ATTEMPTS)

@@ -119,6 +119,10 @@ export function intentId(intent) {
   return call("intentId", object(intent, "intent"));
 }
 
+export function handOverDigest(handOver) {
+  return call("handOverDigest", { handOver: object(handOver, "handOver") });
+}
+
 export function authorizationNonce(slot) {
   const { secret, ...params } = object(slot, "slot");
   return call("authorizationNonce", params, undefined, secret);

@@ -102,6 +102,17 @@ export function createPayer(options) {
     return resolution.cancellation;
   }
 
+  async function handOver(intentId, to, budget, { expiresIn } = {}) {
+    open();
+    const { resolution } = await run(host, { mode: "hand_over", intentId, to, expiresIn, intent: { budget } });
+    return resolution.handOver;
+  }
+
+  async function takeOver(given) {
+    open();
+    await run(host, { mode: "take_over", handOver: object(given, "handOver") });
+  }
+
   async function exportBundle(root) {
     open();
     const all = new Map();
@@ -120,7 +131,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, claim, cancel, resume, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, handOver, takeOver, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */
@@ -151,7 +162,7 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000 } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
   if (!(Number.isFinite(leaseMs) && leaseMs > 0)) throw new CounterfoilError("invalid_type", { field: "leaseMs" });
@@ -164,7 +175,7 @@ function hostOf(options) {
   const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
-  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")) };
+  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters };
   call("clientConfig", { config }, undefined, secret);
   return {
     config,

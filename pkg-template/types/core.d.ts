@@ -114,6 +114,8 @@ export interface CallMade { key?: string; tool: string; args: unknown; scope: st
 export function findMissedFields(calls: CallMade[], o?: { window?: Seconds }): Finding[];
 /** Identity of an intent: a digest of what is wanted and by whom. A label is display only. */
 export function intentId(i: { principal: Address; operation: string; args: unknown; scope: string; parent?: string }): string;
+/** What the payer of a hand-over signs, and who signed this one. `hand_over_invalid`, `hand_over_altered`, `contract_signature`, `signature_invalid`. */
+export function handOverDigest(handOver: HandOver): { hash: Hex; digest: Hex; typedData: any; signer?: Address };
 /**
  * The EIP-3009 nonce of an intent. Same intent and generation, same nonce, on every machine and after losing everything: the token
  * contract itself then refuses a second transfer. Expiry and new quotes keep it; `generation` counts final cancellations on chain.

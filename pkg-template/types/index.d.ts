@@ -1,5 +1,5 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
-import type { Address, Amount, Hex, JournalStore, Money, Network, Next, Rpc, Seconds } from "./values.js";
+import type { Address, HandOver, Amount, Hex, JournalStore, Money, Network, Next, Rpc, Seconds } from "./values.js";
 
 export * from "./core.js";
 export * from "./verify.js";
@@ -34,6 +34,10 @@ export interface PayerOptions {
    * call of the same intent waits that long for the first one's answer, then ends as `intent_in_flight`.
    */
   leaseMs?: number;
+  /** Which worker this is, 1 to 128 characters: hand-overs are from one actor to another. The payer's address when absent. */
+  actor?: string;
+  /** Whose signed hand-overs `takeOver` takes, beside the payer's own. */
+  knownWriters?: Address[];
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
 }
@@ -73,6 +77,23 @@ export interface Payer {
   cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network }>;
   /** Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. */
   resume(): Promise<Resolution[]>;
+  /**
+   * Gives an intent to the actor `to`: the attempt stays, the intent goes. What may still land is read in this call, from a block of the last ten minutes; what
+   * is proven dead, paid or cancelled on the way is written down. From then on this actor signs nothing for the intent (`intent_handed_over`) and can only send what is
+   * journalled and counted. `budget` narrows what the intent may cost, to the policy's cap when absent; `expiresIn`: seconds to take it, 3600 when absent, at most 86400.
+   * Given anew to the same actor until it is taken. Without a signer that signs, it stands in this journal alone. Errors in order: `actor_invalid`, `number_out_of_range`,
+   * `intent_unknown`, `intent_released`, `hand_over_paid`, `payment_identifier_conflict`, `intent_handed_over`, `hand_over_wider`, `missing_field`; of an open
+   * authorization `hand_over_unread`, `paid_wrong_terms`, `hand_over_stale`, `evidence_unreadable`, `used_or_cancelled`.
+   */
+  handOver(intentId: string, to: string, budget?: Amount, o?: { expiresIn?: Seconds }): Promise<HandOver>;
+  /**
+   * Goes on with an intent that was given to this actor, once: it is in this very journal, or signed by the payer or a known writer. Its reads are repeated, never believed.
+   * What is open elsewhere counts as reserved here, whatever the caps are; it has to end before anything is signed, for the same nonce. Errors in order: `hand_over_invalid`,
+   * `hand_over_altered`, `hand_over_other_payer`, `hand_over_other_actor`, `hand_over_expired`, `hand_over_taken`, `hand_over_replayed`, `hand_over_untrusted`,
+   * `intent_conflict`, `rail_changed`, `hand_over_wider`, `intent_released`, `hand_over_paid`, `payment_identifier_conflict`, `hand_over_other_secret`; of an open
+   * authorization `hand_over_unread`, `hand_over_unproven`, `evidence_unreadable`, `used_or_cancelled`.
+   */
+  takeOver(h: HandOver): Promise<void>;
   /** The bundle that the inspector page opens. */
   export(root?: string): Promise<string>;
   close(): Promise<void>;

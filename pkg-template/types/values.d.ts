@@ -48,6 +48,17 @@ export interface Permit2Authorization {
   witness: { to: Address; validAfter: string };
 }
 
+/**
+ * One worker's word that another one goes on with an intent; docs/formats.md has it member by member. `live` is what may still land, without its bytes; `reads` is what
+ * the giver read of it, raw, for whoever audits it. `signature` is the payer's; without one it counts only in the journal that it was written into.
+ */
+export interface HandOver {
+  type: "counterfoil/hand-over"; v: 1; at: Seconds; expiresAt: Seconds; serial: number; intentId: string; payer: Address; from: string; to: string; budget: Amount;
+  id?: string; purpose?: string; scope: string; parent?: string; occurrence: number; request: { method: string; url: string; bodySha256: Hex; fingerprint: Hex };
+  slot?: { network: Network; asset: Address; method: "eip3009" | "permit2"; generation: number; keyed: boolean; nonce: Hex };
+  live: unknown[]; quotes: unknown[]; reads: unknown[]; hash: Hex; signature?: Hex;
+}
+
 export interface PaymentRequired {
   x402Version: 1 | 2; resource?: { url: string }; accepts: PaymentRequirements[]; extensions?: Record<string, unknown>; error?: string;
 }

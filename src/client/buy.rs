@@ -177,6 +177,27 @@ fn authorizations(state: &State, choice: &Choice, context: Context<'_>) -> Resul
         .collect()
 }
 
+/// The nonce that everything signed on this rail for this share of the intent competes for.
+pub(super) fn nonce(
+    intent_id: &str,
+    rail: &Rail,
+    generation: u64,
+    index: u64,
+    context: Context<'_>,
+) -> Result<[u8; 32], Error> {
+    let derive = match rail.method {
+        Method::Eip3009 => intent::authorization_nonce,
+        Method::Permit2 => intent::permit2_nonce,
+    };
+    let Rail {
+        network,
+        asset,
+        payer,
+        ..
+    } = rail;
+    derive(intent_id, payer, network, asset, generation, index, context.secret)
+}
+
 fn authorization(
     state: &State,
     choice: &Choice,
@@ -186,19 +207,13 @@ fn authorization(
 ) -> Result<Authorization, Error> {
     let (terms, payer) = (&choice.terms, &context.config.payer);
     let (after, before) = window(state, terms, context);
-    let derive = match terms.signing.method() {
-        Method::Eip3009 => intent::authorization_nonce,
-        Method::Permit2 => intent::permit2_nonce,
+    let rail = Rail {
+        network: terms.network.clone(),
+        asset: terms.asset,
+        payer: *payer,
+        method: terms.signing.method(),
     };
-    let nonce = derive(
-        &state.intent_id,
-        payer,
-        &terms.network,
-        &terms.asset,
-        generation(state),
-        index,
-        context.secret,
-    )?;
+    let nonce = nonce(&state.intent_id, &rail, generation(state), index, context)?;
     Ok(match &terms.signing {
         Signing::Eip3009(domain) => {
             let authorization = eip3009::Authorization {
@@ -251,6 +266,8 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
             keyed: context.secret.is_some(),
             quotes: Vec::new(),
             attempts: Vec::new(),
+            budget: state.start.budget,
+            handed: None,
             delivery: None,
             claim: None,
         },
@@ -339,6 +356,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         verdict: None,
         evidence: Vec::new(),
         cancellation: None,
+        given_by: None,
     });
     intent.status = Status::Open;
     let change = WalletChange::Reserve(Reservation {

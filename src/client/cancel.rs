@@ -5,7 +5,7 @@
 //! like any other end: a final cancellation closes the generation, a transfer is the purchase.
 
 use super::record::{Intent, Status};
-use super::{buy, done, fail, persist, Context, Effect, Phase, State, Then};
+use super::{buy, done, fail, may_sign, persist, Context, Effect, Phase, State, Then};
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
 use crate::eip3009::Cancellation;
@@ -15,9 +15,9 @@ use crate::hex;
 use crate::json::Json;
 
 /// Asks for the signature, unless it was given before. Refused, in this order: `intent_unknown`, `nothing_to_cancel`: the intent
-/// has an answer, or no authorization of it is sent and unresolved; `permit2_unsupported`: Permit2 takes no signature for it, its owner
+/// has an answer, or no authorization of it is sent and unresolved; `intent_handed_over`; `permit2_unsupported`: Permit2 takes no signature for it, its owner
 /// invalidates the nonce with a transaction of its own.
-pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, Error> {
+pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let Some(intent) = &state.intent else {
         return Ok(fail(state, Code::IntentUnknown.into()));
     };
@@ -26,6 +26,9 @@ pub(super) fn begin(state: &mut State, _context: Context<'_>) -> Result<Effect, 
     };
     if attempt.slots().all(|slot| slot.cancellation.is_some()) {
         return hand_out(state);
+    }
+    if !may_sign(state, context) {
+        return Ok(fail(state, Code::IntentHandedOver.into()));
     }
     state.part = 0;
     ask_signer(state)

@@ -105,11 +105,7 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if signed >= context.config.policy.attempts() {
         return Ok(fail(state, Code::AttemptsExhausted.into()));
     }
-    if state
-        .start
-        .budget
-        .is_some_and(|budget| choice.terms.amount > budget)
-    {
+    if budget(state).is_some_and(|budget| choice.terms.amount > budget) {
         return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
     }
     let spent = others_spent(state);
@@ -138,6 +134,12 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         }
         _ => buy::inspect_or_plan(state, &choice, context),
     }
+}
+
+/// What the intent may cost: the call can narrow what the record says, and not widen it.
+fn budget(state: &State) -> Option<Amount> {
+    let recorded = state.intent.as_ref().and_then(|intent| intent.budget);
+    recorded.into_iter().chain(state.start.budget).min()
 }
 
 /// Whether the terms would be signed for the same token under the same domain.

@@ -1,6 +1,8 @@
 //! What the journal holds of one intent (`intent/<intentId>`), of one series of unnamed calls (`series/<key>`) and of one
 //! wallet's spending (`wallet/<payer>`).
 
+mod handed;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
@@ -13,6 +15,8 @@ use crate::network::Network;
 use crate::outcome::Outcome;
 use crate::policy::{Spent, SpentState};
 use crate::time::Seconds;
+
+pub use handed::Handed;
 
 /// Where an intent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +109,8 @@ pub struct Quote {
 }
 
 impl Quote {
-    fn to_json(&self) -> Json {
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
         Json::object([
             ("quoteHash", Json::text(hex::encode(self.quote_hash))),
             ("requirements", self.requirements.clone()),
@@ -114,7 +119,8 @@ impl Quote {
         ])
     }
 
-    fn from_json(json: &Json) -> Result<Quote, Error> {
+    /// Reads [`Quote::to_json`]. Errors: those of the fields.
+    pub fn from_json(json: &Json) -> Result<Quote, Error> {
         Ok(Quote {
             quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
             requirements: json.require("requirements")?.clone(),
@@ -161,6 +167,10 @@ pub struct Intent {
     pub quotes: Vec<Quote>,
     /// Every attempt.
     pub attempts: Vec<Attempt>,
+    /// The most that it may cost, where the first call or a hand-over said so.
+    pub budget: Option<Amount>,
+    /// The last time it was handed over.
+    pub handed: Option<Handed>,
     /// `{at, attemptId, status, headers, sha256, length, body?, taken}`.
     pub delivery: Option<Json>,
     /// `{at, intentId, quoteHash, transaction, sha256, why, releasedAt?, file?}`; `file` is the text of the signed claim.
@@ -201,6 +211,13 @@ impl Intent {
     pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
         let signed = |attempt: &&Attempt| attempt.signed_for(nonce).is_some();
         self.attempts.iter().filter(signed).collect()
+    }
+
+    /// Whether this actor may sign for it: it was never handed over, or this one was given it and has taken it.
+    pub fn may_sign(&self, actor: &str) -> bool {
+        self.handed
+            .as_ref()
+            .is_none_or(|handed| handed.to == actor && handed.taken_at.is_some())
     }
 
     /// Whether the seller ever said that another request holds the payment id. Nothing is signed for such an intent again,
@@ -283,6 +300,8 @@ impl Intent {
             "attempts",
             Json::Array(self.attempts.iter().map(Attempt::to_json).collect()),
         )
+        .with_some("budget", self.budget.map(|budget| budget.to_json()))
+        .with_some("handOver", self.handed.as_ref().map(Handed::to_json))
         .with_some("delivery", self.delivery.clone())
         .with_some("claim", self.claim.clone()))
     }
@@ -316,6 +335,8 @@ impl Intent {
             keyed: json.read("keyed", Json::as_bool)?,
             quotes: json.read("quotes", |quotes| quotes.as_list(Quote::from_json))?,
             attempts: json.read("attempts", |attempts| attempts.as_list(Attempt::from_json))?,
+            budget: json.read_opt("budget", Amount::from_json)?,
+            handed: json.read_opt("handOver", Handed::from_json)?,
             delivery: json.get("delivery").cloned(),
             claim: json.get("claim").cloned(),
         };

@@ -2,7 +2,8 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    buy, done, fail, persist, probe, split, told, Context, Effect, Failure, Mode, Phase, State, Then,
+    buy, done, fail, hand_over, may_sign, persist, probe, split, take_over, told, Context, Effect, Failure, Mode, Phase,
+    State, Then,
 };
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
@@ -25,17 +26,17 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
         // Written down and never signed for, or known to be used by a signature that was lost.
         return match state.intent()?.status {
             Status::PaidNotDelivered => Ok(fail(state, Code::AuthorizationUsed.into())),
-            _ => Ok(probe(state)),
+            _ => Ok(probe(state, context)),
         };
     };
-    let conflicted = state.intent()?.is_conflicted();
+    let signs = may_sign(state, context) && !state.intent()?.is_conflicted();
     match attempt.state {
-        attempt::State::Planned if !conflicted && context.now < attempt.valid_before() => buy::sign(state),
+        attempt::State::Planned if signs && context.now < attempt.valid_before() => buy::sign(state),
         // Its signature never became durable, so it was never sent.
         attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid => fetch_answer(state, context),
-        attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state)),
+        attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state, context)),
         attempt::State::WrongTerms => Ok(fail(state, Code::PaidWrongTerms.into())),
         attempt::State::PartlyPaid => Ok(fail(state, Code::PartlyPaid.into())),
     }
@@ -139,7 +140,7 @@ pub(super) fn hand_out(state: &State) -> Result<Effect, Error> {
 
 // ---------------------------------------------------------------- unknown: read, or send the same bytes again
 
-fn can_read(state: &State, context: Context<'_>) -> bool {
+pub(super) fn can_read(state: &State, context: Context<'_>) -> bool {
     let rail = state.intent.as_ref().and_then(|intent| intent.rail.as_ref());
     rail.is_some_and(|rail| context.config.can_read(&rail.network))
 }
@@ -147,13 +148,23 @@ fn can_read(state: &State, context: Context<'_>) -> bool {
 /// What was sent has no known end: the chain is asked where it can be, else the same bytes go out again.
 pub(super) fn settle(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if !state.read && can_read(state, context) {
-        state.part = 0;
-        return read(state, "finalized");
+        return read_all(state);
+    }
+    match state.start.mode {
+        Mode::HandOver => return hand_over::undecided(state, context),
+        Mode::TakeOver => return take_over::undecided(state, context),
+        _ => {}
     }
     if state.intent()?.status == Status::Delivered {
         return Ok(done(state, "delivered"));
     }
     again_or_end(state, context)
+}
+
+/// Reads every nonce of the attempt that counts, one after the other.
+pub(super) fn read_all(state: &mut State) -> Result<Effect, Error> {
+    state.part = 0;
+    read(state, "finalized")
 }
 
 /// Reads the nonce whose turn it is.
@@ -290,12 +301,27 @@ fn on_paid(
     }
     remember(state, verdict, evidence, context.now)?;
     let change = WalletChange::Spend(reservation);
-    let then = if delivered {
-        Then::Done("delivered".to_owned())
-    } else {
-        Then::FetchAnswer
-    };
+    let then = after_payment(state.start.mode, delivered);
     Ok(persist(state, Some(change), then, context))
+}
+
+/// What follows once it is known that the money moved as signed.
+pub(super) fn after_payment(mode: Mode, delivered: bool) -> Then {
+    match mode {
+        _ if delivered => Then::Done("delivered".to_owned()),
+        Mode::HandOver | Mode::TakeOver => Then::Fail(Code::HandOverPaid.into()),
+        _ => Then::FetchAnswer,
+    }
+}
+
+/// What follows once it is known that nothing signed can land any more.
+pub(super) fn after_death(mode: Mode, delivered: bool) -> Then {
+    match mode {
+        _ if delivered => Then::Done("delivered".to_owned()),
+        Mode::Fetch => Then::Probe,
+        Mode::HandOver | Mode::TakeOver => Then::Reenter,
+        _ => Then::Done("unpaid".to_owned()),
+    }
 }
 
 /// Proven: nothing signed under this nonce can land any more.
@@ -315,11 +341,7 @@ fn on_void(
         intent.generation += 1;
     }
     let delivered = intent.status == Status::Delivered;
-    let then = match mode {
-        _ if delivered => Then::Done("delivered".to_owned()),
-        Mode::Fetch => Then::Probe,
-        _ => Then::Done("unpaid".to_owned()),
-    };
+    let then = after_death(mode, delivered);
     Ok(persist(
         state,
         Some(WalletChange::Release(reservation)),
@@ -352,9 +374,10 @@ fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error
     let unused = last_verdict(attempt) == Some(VerdictKind::NotYet.as_str());
     if !open && state.start.mode == Mode::Fetch && (unread || unused) && !state.same_terms {
         state.same_terms = true;
-        return Ok(probe(state));
+        return Ok(probe(state, context));
     }
-    if open && state.start.resendable && state.resends < context.config.resends {
+    let held = attempt.header.is_some();
+    if open && held && state.start.resendable && state.resends < context.config.resends {
         return pause(state, context);
     }
     let failure = unresolved_failure(state, context);
@@ -381,7 +404,7 @@ pub(super) fn conflict_failure(state: &State) -> Failure {
     }
 }
 
-fn last_verdict(attempt: &Attempt) -> Option<&str> {
+pub(super) fn last_verdict(attempt: &Attempt) -> Option<&str> {
     if !attempt.parts.is_empty() {
         return split::standing(attempt);
     }
@@ -456,8 +479,15 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     let refused = attempt.sends.len() > 1
         && state.resends > 0
         && matches!(last, Some((Some(400..=499), outcome)) if outcome != "in_flight");
+    let held = attempt.header.is_some();
     let conflicted = state.intent()?.is_conflicted();
-    if kept && !refused && !conflicted && state.start.resendable && state.resends < context.config.resends {
+    if kept
+        && held
+        && !refused
+        && !conflicted
+        && state.start.resendable
+        && state.resends < context.config.resends
+    {
         // The first resend of a call goes out at once: the money has moved, nothing is gained by waiting.
         return match state.resends {
             0 if state.retry_after.is_none() => resend(state, context),
@@ -470,6 +500,8 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     intent.status = Status::PaidNotDelivered;
     let why = match (conflicted, kept) {
         (true, _) => "conflict",
+        // Its bytes are in another worker's journal.
+        (false, _) if !held => "history_lost",
         (false, true) => "answer_not_had",
         (false, false) => "past_retention",
     };

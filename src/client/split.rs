@@ -9,7 +9,7 @@
 //! | one of which neither is known | still `sent` |
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
-use super::{persist, recover, told, Context, Effect, Mode, State, Then};
+use super::{persist, recover, told, Context, Effect, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
@@ -155,10 +155,7 @@ fn paid(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let reservation = intent.reservation();
     close_siblings(intent, attempt::State::Dead);
     state.current_mut()?.state = attempt::State::Paid;
-    let then = match delivered {
-        true => Then::Done("delivered".to_owned()),
-        false => Then::FetchAnswer,
-    };
+    let then = recover::after_payment(state.start.mode, delivered);
     Ok(persist(
         state,
         Some(WalletChange::Spend(reservation)),
@@ -178,11 +175,7 @@ fn void(state: &mut State, burnt: bool, context: Context<'_>) -> Result<Effect, 
     };
     close_siblings(intent, how);
     intent.generation += u64::from(burnt);
-    let then = match mode {
-        _ if intent.status == Status::Delivered => Then::Done("delivered".to_owned()),
-        Mode::Fetch => Then::Probe,
-        _ => Then::Done("unpaid".to_owned()),
-    };
+    let then = recover::after_death(mode, intent.status == Status::Delivered);
     Ok(persist(
         state,
         Some(WalletChange::Release(reservation)),

@@ -5,6 +5,7 @@ use crate::amount::Amount;
 use crate::attempt::Attempt;
 use crate::error::{Code, Error, Money, Next};
 use crate::fingerprint::Request;
+use crate::hand_over;
 use crate::json::Json;
 use crate::network::Network;
 use crate::policy::Policy;
@@ -26,11 +27,15 @@ pub struct Config {
     pub resends: u64,
     /// Longest wait within one call; a longer one ends the call with `retryAfter`.
     pub max_wait: Seconds,
+    /// Which worker this is, where intents are handed over; the payer's address when nothing is said.
+    pub actor: String,
+    /// Whose signed hand-overs are taken, beside the payer's own.
+    pub known_writers: Vec<Address>,
 }
 
 impl Config {
-    /// Reads `{payer, policy?, readable?, resends?, maxWait?}`. Errors: `policy_invalid` at `policy.perIntentTree`,
-    /// which is not held yet, then those of the fields with their path.
+    /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?}`. Errors: `policy_invalid` at
+    /// `policy.perIntentTree`, which is not held yet, then those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
         let policy = json.get("policy").unwrap_or(&empty);
@@ -38,14 +43,21 @@ impl Config {
         if policy.get("perIntentTree").is_some() {
             return Err(Error::new(Code::PolicyInvalid, "policy.perIntentTree"));
         }
+        let payer = json.read("payer", Address::from_json)?;
         Ok(Config {
-            payer: json.read("payer", Address::from_json)?,
+            payer,
             policy: Policy::from_json(policy).map_err(|error| error.within("policy"))?,
             readable: json
                 .read_opt("readable", |list| list.as_list(Network::from_json))?
                 .unwrap_or_default(),
             resends: json.read_opt("resends", Json::as_u64)?.unwrap_or(3),
             max_wait: json.read_opt("maxWait", Json::as_u64)?.unwrap_or(10),
+            actor: json
+                .read_opt("actor", |name| hand_over::actor(name.as_str()?))?
+                .unwrap_or_else(|| payer.to_string()),
+            known_writers: json
+                .read_opt("knownWriters", |list| list.as_list(Address::from_json))?
+                .unwrap_or_default(),
         })
     }
 
@@ -68,6 +80,10 @@ pub enum Mode {
     Claim,
     /// Sign a cancellation of an authorization that is still open.
     Cancel,
+    /// Give the intent to another actor.
+    HandOver,
+    /// Go on with an intent that another actor gave.
+    TakeOver,
 }
 
 /// What a call begins with.
@@ -93,13 +109,19 @@ pub struct Start {
     pub reason: Option<String>,
     /// The seller's receipt that names the missing answer, when a claim is made.
     pub receipt: Option<String>,
+    /// The actor that the intent is handed over to.
+    pub to: Option<String>,
+    /// How long that one has to take it.
+    pub expires_in: Option<Seconds>,
+    /// The hand-over that is taken.
+    pub hand_over: Option<Json>,
     /// The host can send the request again. After a restart it can't when there was a body.
     pub resendable: bool,
 }
 
 impl Start {
-    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?}`. Errors: those of the fields
-    /// with their path, `state_invalid` for an unknown mode.
+    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?, to?, expiresIn?, handOver?}`.
+    /// Errors: those of the fields with their path, `state_invalid` for an unknown mode.
     pub fn from_json(json: &Json) -> Result<Start, Error> {
         let mode = match json.read("mode", Json::as_str)? {
             "fetch" => Mode::Fetch,
@@ -107,6 +129,8 @@ impl Start {
             "release" => Mode::Release,
             "claim" => Mode::Claim,
             "cancel" => Mode::Cancel,
+            "hand_over" => Mode::HandOver,
+            "take_over" => Mode::TakeOver,
             _ => return Err(Error::new(Code::StateInvalid, "mode")),
         };
         let empty = Json::object([]);
@@ -128,6 +152,9 @@ impl Start {
                 .map_err(|error| error.within("intent"))?,
             reason: json.read_opt("reason", Json::as_string)?,
             receipt: json.read_opt("receipt", Json::as_string)?,
+            to: json.read_opt("to", |name| hand_over::actor(name.as_str()?))?,
+            expires_in: json.read_opt("expiresIn", Json::as_u64)?,
+            hand_over: json.get("handOver").cloned(),
             resendable: json.read_opt("resendable", Json::as_bool)?.unwrap_or(true),
         })
     }
@@ -139,6 +166,8 @@ impl Start {
             Mode::Release => "release",
             Mode::Claim => "claim",
             Mode::Cancel => "cancel",
+            Mode::HandOver => "hand_over",
+            Mode::TakeOver => "take_over",
         };
         let intent = Json::object([])
             .with_some("id", self.id.clone().map(Json::String))
@@ -152,6 +181,9 @@ impl Start {
             .with("intent", intent)
             .with_some("reason", self.reason.clone().map(Json::String))
             .with_some("receipt", self.receipt.clone().map(Json::String))
+            .with_some("to", self.to.clone().map(Json::String))
+            .with_some("expiresIn", self.expires_in.map(Json::number))
+            .with_some("handOver", self.hand_over.clone())
             .with("resendable", Json::Bool(self.resendable))
     }
 }
@@ -208,6 +240,8 @@ pub enum Then {
     Claimed,
     /// Hand the signed cancellation over.
     Cancelling,
+    /// Give the hand-over out.
+    HandedOver,
     /// End with this outcome.
     Done(String),
     /// End with this failure.
@@ -259,7 +293,7 @@ pub struct State {
     pub part: usize,
     /// The chain was read since the last send.
     pub read: bool,
-    /// The claim that is being signed.
+    /// The claim or the hand-over that is being made.
     pub draft: Option<Json>,
     /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
     pub first_generation: u64,
@@ -483,6 +517,7 @@ impl Then {
             Then::Replay => plain("replay"),
             Then::Claimed => plain("claimed"),
             Then::Cancelling => plain("cancelling"),
+            Then::HandedOver => plain("handed_over"),
             Then::Done(outcome) => plain("done").with("outcome", Json::text(outcome.as_str())),
             Then::Fail(failure) => plain("fail").with("failure", failure.to_json(None, None)),
         }
@@ -500,6 +535,7 @@ impl Then {
             "replay" => Then::Replay,
             "claimed" => Then::Claimed,
             "cancelling" => Then::Cancelling,
+            "handed_over" => Then::HandedOver,
             "done" => Then::Done(json.read("outcome", Json::as_string)?),
             "fail" => Then::Fail(json.read("failure", failure_from_json)?),
             _ => return Err(Error::new(Code::StateInvalid, "do")),

@@ -241,6 +241,12 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
                 let signed = &attempt.authorization;
                 material::signed_by(&mut one, "signature", &signed.from(), signed.recover(signature));
             }
+            None if attempt.given => {
+                one.missing(
+                    "signature",
+                    "Another actor signed it: its own journal has the signature.",
+                );
+            }
             None if Some(index) == record.paying() => {
                 one.missing("signature", "This attempt was never signed.");
             }

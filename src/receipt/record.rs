@@ -67,6 +67,8 @@ pub(crate) struct Attempt<'a> {
     pub evidence: &'a [Json],
     /// The further authorizations of a split payment, from index 1: what is this attempt's is theirs too.
     pub parts: Vec<Attempt<'a>>,
+    /// Signed by another actor, whose journal has its bytes.
+    pub given: bool,
     verdict: Option<(&'a str, Option<&'a str>)>,
 }
 
@@ -242,6 +244,7 @@ fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
             .unwrap_or_default(),
         verdict,
         evidence: signed.read_opt("evidence", Json::as_array)?.unwrap_or_default(),
+        given: json.read_opt("givenBy", Json::as_str)?.is_some(),
     })
 }
 
@@ -539,6 +542,7 @@ impl<'a> Attempt<'a> {
             "planned" | "dead" | "cancelled" => true,
             "signed" => self.signature.is_some(),
             "partly_paid" if self.parts.is_empty() => false,
+            _ if self.given => true,
             _ => self.slots().all(|one| one.signature.is_some()) && self.header.is_some(),
         }
     }

@@ -5,6 +5,7 @@ use crate::attempt;
 use crate::client::record::{self, Intent};
 use crate::client::{self, Config, Context, Event, Start, State, Step};
 use crate::error::{Error, Money, Next};
+use crate::hand_over::HandOver;
 use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
@@ -27,6 +28,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .json
             .read("state", attempt::State::from_json)
             .map(|state| proven_json(state.proven())),
+        "handOverDigest" => hand_over_digest(input),
         "requestIdentity" => request_identity(input),
         _ => return None,
     })
@@ -126,6 +128,21 @@ fn proven_json(proven: Option<(&str, Money, Next)>) -> Json {
             ("next", Json::text(next.as_str())),
         ])
     })
+}
+
+/// Input `{handOver}`: what the payer signs of it, and who did.
+fn hand_over_digest(input: &Input) -> Result<Json, Error> {
+    let (hand_over, signature) = input.json.read("handOver", HandOver::from_json)?;
+    let signer = signature
+        .map(|signature| hand_over.recover(&signature))
+        .transpose()
+        .map_err(|error| error.within("handOver.signature"))?;
+    Ok(Json::object([
+        ("hash", Json::text(hex::encode(hand_over.hash()?))),
+        ("digest", Json::text(hex::encode(hand_over.digest()?))),
+        ("typedData", hand_over.typed_data()?),
+    ])
+    .with_some("signer", signer.map(|signer| signer.to_json())))
 }
 
 /// The request as the journal names it, from its method, URL and body.

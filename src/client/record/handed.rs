@@ -1,0 +1,54 @@
+//! That an intent was handed over: who gave it to whom, and whether it was taken.
+
+use crate::error::Error;
+use crate::hex;
+use crate::json::Json;
+use crate::time::Seconds;
+
+/// The last hand-over of an intent, as the journal holds it. From the moment it is written the giving actor signs nothing for the
+/// intent any more, and the other one nothing before it has taken it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Handed {
+    /// Counts the hand-overs of the intent, from 1.
+    pub serial: u64,
+    /// [`crate::hand_over::HandOver::hash`].
+    pub hash: [u8; 32],
+    /// Who gave it.
+    pub from: String,
+    /// Who may take it.
+    pub to: String,
+    /// When it was written.
+    pub at: Seconds,
+    /// Until when it can be taken.
+    pub expires_at: Seconds,
+    /// When it was taken.
+    pub taken_at: Option<Seconds>,
+}
+
+impl Handed {
+    /// As the journal holds it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("serial", Json::number(self.serial)),
+            ("hash", Json::text(hex::encode(self.hash))),
+            ("from", Json::text(self.from.as_str())),
+            ("to", Json::text(self.to.as_str())),
+            ("at", Json::number(self.at)),
+            ("expiresAt", Json::number(self.expires_at)),
+        ])
+        .with_some("takenAt", self.taken_at.map(Json::number))
+    }
+
+    /// Reads [`Handed::to_json`]. Errors: those of the fields.
+    pub fn from_json(json: &Json) -> Result<Handed, Error> {
+        Ok(Handed {
+            serial: json.read("serial", Json::as_u64)?,
+            hash: json.read("hash", |hash| hex::decode_array(hash.as_str()?))?,
+            from: json.read("from", Json::as_string)?,
+            to: json.read("to", Json::as_string)?,
+            at: json.read("at", Json::as_u64)?,
+            expires_at: json.read("expiresAt", Json::as_u64)?,
+            taken_at: json.read_opt("takenAt", Json::as_u64)?,
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! Going on with an intent that another actor gave. What it says of the chain is read again; what it lists as open is held like
+//! money spent.
+//!
+//! Where both write one journal, the record is there with all its bytes. Elsewhere it is made from the document, and written down before
+//! anything else: what may still land stands in it without bytes, under the same nonce, so that its window is waited for and its amount
+//! is counted. From there on both are one.
+
+use super::record::{Handed, Intent, Quote, Rail, Reservation, Status, WalletChange};
+use super::{buy, fail, hand_over, persist, recover, Context, Effect, Phase, State, Then};
+use crate::amount::Amount;
+use crate::attempt::{self, Attempt};
+use crate::authorization::Authorization;
+use crate::error::{Code, Error, Next};
+use crate::evidence::{self, VerdictKind};
+use crate::hand_over::{HandOver, Slot};
+use crate::json::Json;
+use crate::policy::{Spent, SpentState};
+use crate::time::Seconds;
+
+/// What can be said of a hand-over by itself. Errors, in this order: `missing_field`, those of [`HandOver::from_json`],
+/// `hand_over_other_payer`, `hand_over_other_actor`, `hand_over_expired`.
+pub(super) fn meet(state: &mut State, context: Context<'_>) -> Result<(), Error> {
+    let (hand_over, _) = document(state)?;
+    let refused = [
+        (Code::HandOverOtherPayer, hand_over.payer != context.config.payer),
+        (Code::HandOverOtherActor, hand_over.to != context.config.actor),
+        (Code::HandOverExpired, context.now >= hand_over.expires_at),
+    ];
+    if let Some((code, _)) = refused.into_iter().find(|(_, refused)| *refused) {
+        return Err(Error::new(code, "handOver"));
+    }
+    state.intent_id = hand_over.intent_id;
+    // Under these an unnamed call is found again.
+    state.start.request = Some(hand_over.request);
+    state.start.id = hand_over.id;
+    state.start.scope = hand_over.scope;
+    state.start.parent = hand_over.parent;
+    Ok(())
+}
+
+fn document(state: &State) -> Result<(HandOver, Option<String>), Error> {
+    let document = state.start.hand_over.as_ref();
+    let document = document.ok_or_else(|| Error::new(Code::MissingField, "handOver"))?;
+    HandOver::from_json(document).map_err(|error| error.within("handOver"))
+}
+
+/// The record meets the document. Refused, in this order: `hand_over_expired`, `hand_over_taken`, `hand_over_replayed`,
+/// `hand_over_untrusted`, `intent_conflict`, `rail_changed`, `hand_over_wider`, `intent_released`, `hand_over_paid`, `payment_identifier_conflict`,
+/// `hand_over_other_secret`; of an open authorization `hand_over_unread`, `hand_over_unproven`, `paid_wrong_terms`, `partly_paid`,
+/// `evidence_unreadable`, `used_or_cancelled`, `outcome_unknown`.
+pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    state.read = false;
+    let (given, signature) = document(state)?;
+    if let Some(code) = refusal(state, &given, signature.as_deref(), context)? {
+        return Ok(fail(state, code.into()));
+    }
+    let ended = |intent| hand_over::ended(state, intent);
+    if let Some(failure) = state.intent.as_ref().and_then(ended) {
+        return Ok(fail(state, failure));
+    }
+    let known = in_journal(state, &given)?;
+    if !known {
+        state.first_generation = state.intent.as_ref().map_or(0, |intent| intent.generation);
+        state.intent = Some(merged(state, &given, context)?);
+    }
+    let intent = state.intent()?;
+    if !same_nonces(intent, &given, context)? {
+        return Ok(fail(state, Code::HandOverOtherSecret.into()));
+    }
+    let open = intent.attempts.iter().any(|attempt| attempt.state.is_live());
+    match (open, known) {
+        (true, _) if !recover::can_read(state, context) => Ok(fail(state, Code::HandOverUnread.into())),
+        (true, true) => recover::read_all(state),
+        (true, false) => {
+            state.part = 0;
+            walk(state, &given, context)
+        }
+        (false, _) => take(state, &given, context),
+    }
+}
+
+/// Whether the nonces of the document are those that are derived here: else two signatures would not compete for one.
+fn same_nonces(intent: &Intent, given: &HandOver, context: Context<'_>) -> Result<bool, Error> {
+    let (Some(slot), Some(rail)) = (&given.slot, &intent.rail) else {
+        return Ok(true);
+    };
+    let derive = |index| buy::nonce(&intent.intent_id, rail, slot.generation, index, context);
+    let mut same = derive(0)? == slot.nonce;
+    for attempt in &given.live {
+        for (index, one) in (0..).zip(attempt.slots()) {
+            same &= derive(index)? == one.authorization.nonce();
+        }
+    }
+    Ok(same)
+}
+
+/// Whether the giver wrote it into this very journal.
+fn in_journal(state: &State, given: &HandOver) -> Result<bool, Error> {
+    let hash = given.hash()?;
+    let handed = state.intent.as_ref().and_then(|intent| intent.handed.as_ref());
+    Ok(handed.is_some_and(|handed| handed.hash == hash))
+}
+
+fn refusal(
+    state: &State,
+    given: &HandOver,
+    signature: Option<&str>,
+    context: Context<'_>,
+) -> Result<Option<Code>, Error> {
+    if context.now >= given.expires_at {
+        return Ok(Some(Code::HandOverExpired));
+    }
+    let shared = in_journal(state, given)?;
+    let intent = state.intent.as_ref();
+    if let Some(handed) = intent.and_then(|intent| intent.handed.as_ref()) {
+        // The next one comes from whoever the last one was for.
+        let follows = given.serial > handed.serial && given.from == handed.to;
+        // It was written anew for the same actor, which may have taken the first one here.
+        let anew = given.serial > handed.serial && (&given.from, &given.to) == (&handed.from, &handed.to);
+        match shared {
+            true if handed.taken_at.is_some() => return Ok(Some(Code::HandOverTaken)),
+            false if !follows && !anew => return Ok(Some(Code::HandOverReplayed)),
+            _ => {}
+        }
+    }
+    let known = |signer| signer == given.payer || context.config.known_writers.contains(&signer);
+    let signed = || {
+        let signer = signature.and_then(|signature| given.recover(signature).ok());
+        signer.is_some_and(known)
+    };
+    if !shared && !signed() {
+        return Ok(Some(Code::HandOverUntrusted));
+    }
+    let Some(intent) = intent else {
+        return Ok(None);
+    };
+    if intent.request.fingerprint()? != given.fingerprint {
+        return Ok(Some(Code::IntentConflict));
+    }
+    let rail = |slot: &Slot| {
+        let same = |rail: &Rail| {
+            (&rail.network, rail.asset, rail.method) == (&slot.network, slot.asset, slot.method)
+        };
+        intent.all_void() || intent.rail.as_ref().is_none_or(same)
+    };
+    if !given.slot.as_ref().is_none_or(rail) {
+        return Ok(Some(Code::RailChanged));
+    }
+    let wider = intent.budget.is_some_and(|budget| given.budget > budget);
+    Ok(wider.then_some(Code::HandOverWider))
+}
+
+/// The record as it is in a journal that the giver does not write: what is known here, and what the document lists as open.
+fn merged(state: &State, given: &HandOver, context: Context<'_>) -> Result<Intent, Error> {
+    let mut intent = match &state.intent {
+        Some(intent) => intent.clone(),
+        None => Intent {
+            intent_id: given.intent_id.clone(),
+            principal: given.payer,
+            id: given.id.clone(),
+            purpose: given.purpose.clone(),
+            scope: given.scope.clone(),
+            parent: given.parent.clone(),
+            occurrence: given.occurrence,
+            request: given.request.clone(),
+            created_at: context.now,
+            updated_at: context.now,
+            status: Status::Open,
+            reason: None,
+            rail: None,
+            generation: 0,
+            keyed: context.secret.is_some(),
+            quotes: Vec::new(),
+            attempts: Vec::new(),
+            budget: None,
+            handed: None,
+            delivery: None,
+            claim: None,
+        },
+    };
+    // Its signature never became durable.
+    intent
+        .attempts
+        .retain(|attempt| attempt.state != attempt::State::Planned);
+    let Some(slot) = &given.slot else {
+        return Ok(intent);
+    };
+    intent.rail = Some(Rail {
+        network: slot.network.clone(),
+        asset: slot.asset,
+        payer: given.payer,
+        method: slot.method,
+    });
+    // Where nothing is open, the next purchase finds by itself which nonces are closed.
+    if !given.live.is_empty() {
+        intent.generation = intent.generation.max(slot.generation);
+    }
+    for quote in &given.quotes {
+        let quote = Quote::from_json(quote).map_err(|error| error.within("handOver.quotes"))?;
+        if !intent
+            .quotes
+            .iter()
+            .any(|known| known.quote_hash == quote.quote_hash)
+        {
+            intent.quotes.push(quote);
+        }
+    }
+    for attempt in &given.live {
+        let known = |known: &Attempt| known.in_flight("").slots().eq(attempt.slots());
+        if !intent.attempts.iter().any(known) {
+            let attempt_id = format!("{}/{}", intent.intent_id, intent.attempts.len());
+            intent.attempts.push(Attempt {
+                attempt_id,
+                ..attempt.clone()
+            });
+        }
+    }
+    Ok(intent)
+}
+
+// ---------------------------------------------------------------- reading again
+
+/// Reads the nonces of the generations that are passed over; then what is open is written down, before it is read itself.
+fn walk(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
+    let last = given.slot.as_ref().map_or(0, |slot| slot.generation);
+    if state.first_generation >= last {
+        return adopt(state, given, context);
+    }
+    let passed = passed(state, context)?;
+    let effect = recover::read_effect(&passed, &passed.network()?, "finalized");
+    state.phase = Phase::Read("finalized".to_owned());
+    Ok(effect)
+}
+
+/// What an authorization of the generation that is looked at would be.
+fn passed(state: &State, context: Context<'_>) -> Result<Authorization, Error> {
+    let invalid = |field: &str| Error::new(Code::StateInvalid, field);
+    let intent = state.intent()?;
+    let rail = intent.rail.as_ref().ok_or_else(|| invalid("rail"))?;
+    let slot = state.current()?.slot(state.part).ok_or_else(|| invalid("part"))?;
+    let index = u64::try_from(state.part).map_err(|_| invalid("part"))?;
+    let nonce = buy::nonce(&intent.intent_id, rail, state.first_generation, index, context)?;
+    Ok(slot.authorization.with_nonce(nonce))
+}
+
+/// The chain's answer, about a generation that is passed over or about what may still land.
+pub(super) fn on_evidence(
+    state: &mut State,
+    tag: &str,
+    evidence: &[Json],
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let (given, _) = document(state)?;
+    if in_journal(state, &given)? {
+        return recover::on_evidence(state, tag, evidence, context);
+    }
+    let one = passed(state, context)?;
+    let chain = evidence::Context::new(one.network()?, one.asset());
+    let verdict = evidence::resolve_signed(&[one], &chain, evidence);
+    match verdict.verdict {
+        VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {
+            // A generation is passed over only where all of its nonces are burnt.
+            match state.part < state.current()?.parts.len() {
+                true => state.part += 1,
+                false => {
+                    state.part = 0;
+                    state.first_generation += 1;
+                }
+            }
+            walk(state, &given, context)
+        }
+        VerdictKind::Unreadable => Ok(fail(state, Code::EvidenceUnreadable.into())),
+        _ => Ok(fail(state, Code::HandOverUnproven.into())),
+    }
+}
+
+/// Read, and without an end.
+pub(super) fn undecided(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    match hand_over::unread(state.current()?) {
+        Some(failure) => Ok(fail(state, failure)),
+        None => {
+            let (given, _) = document(state)?;
+            take(state, &given, context)
+        }
+    }
+}
+
+// ---------------------------------------------------------------- taking it
+
+/// What is open elsewhere counts as spent here from now on, whatever the caps are and whatever comes of this call.
+fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
+    note(state, given, None)?;
+    let intent = state.intent()?;
+    let rail = intent.rail.as_ref();
+    let rail = rail.ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
+    let reservation = Reservation {
+        id: intent.reservation(),
+        spent: Spent {
+            network: rail.network.clone(),
+            asset: rail.asset,
+            amount: held(intent)?,
+            at: context.now,
+            state: SpentState::Reserved,
+        },
+    };
+    let change = WalletChange::Reserve(reservation);
+    Ok(persist(state, Some(change), Then::Reenter, context))
+}
+
+/// From here on it is this actor's to sign for.
+fn take(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
+    note(state, given, Some(context.now))?;
+    Ok(persist(state, None, Then::Done("taken_over".to_owned()), context))
+}
+
+fn note(state: &mut State, given: &HandOver, taken_at: Option<Seconds>) -> Result<(), Error> {
+    // An unnamed call is found by its number.
+    state.series = state.series.max(Some(given.occurrence));
+    let intent = state.intent_mut()?;
+    intent.budget = Some(given.budget);
+    intent.handed = Some(Handed {
+        serial: given.serial,
+        hash: given.hash()?,
+        from: given.from.clone(),
+        to: given.to.clone(),
+        at: given.at,
+        expires_at: given.expires_at,
+        taken_at,
+    });
+    Ok(())
+}
+
+/// The most that can still land: of what competes for one nonce the largest amount, of several nonces the sum. Error: `amount_invalid`.
+fn held(intent: &Intent) -> Result<Amount, Error> {
+    let live = intent.attempts.iter().filter(|attempt| attempt.state.is_live());
+    let mut largest = std::collections::BTreeMap::new();
+    for slot in live.flat_map(Attempt::slots) {
+        let amount = slot.authorization.value();
+        let entry = largest.entry(slot.authorization.nonce()).or_insert(amount);
+        *entry = amount.max(*entry);
+    }
+    largest
+        .into_values()
+        .try_fold(Amount::ZERO, Amount::checked_add)
+        .ok_or_else(|| Error::new(Code::AmountInvalid, "handOver.live"))
+}
