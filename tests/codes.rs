@@ -31,6 +31,21 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("tests/permit2.rs", &["permit2_unsupported"]),
     ("tests/split.rs", &["partly_paid"]),
+    (
+        "tests/hand_over.rs",
+        &[
+            "hand_over_other_secret",
+            "hand_over_paid",
+            "hand_over_replayed",
+            "hand_over_stale",
+            "hand_over_taken",
+            "hand_over_unproven",
+            "hand_over_unread",
+            "hand_over_untrusted",
+            "hand_over_wider",
+            "intent_handed_over",
+        ],
+    ),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

@@ -367,7 +367,10 @@ fn the_takers_reads_decide_not_the_givers() {
         assert_eq!(text(&effect, "type"), "read_chain");
         let paid = chain(SEPOLIA, &effect, 1, Some((SELLER, 10_000)));
         assert_fails(&b.evidence(&paid), "hand_over_paid", "proven");
-        assert_eq!(b.rows.keys().any(|key| key.starts_with("intent/")), shared);
+        assert_eq!(b.states(), ["paid"]);
+        let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+        let spent: Vec<_> = entries.iter().map(|entry| (text(entry, "amount"), text(entry, "state"))).collect();
+        assert_eq!(spent, [("10000", "settled")]);
         // It is dead: nothing is held for it.
         let mut b = fresh();
         let effect = take(&mut b, &document);
@@ -386,6 +389,11 @@ fn the_takers_reads_decide_not_the_givers() {
         let effect = b.evidence(&foreign);
         let foreign = chain(SEPOLIA, &effect, 0, None).replace(SEPOLIA, "0x1");
         assert_fails(&b.evidence(&foreign), "evidence_unreadable", "possible");
+        // It counts all the same, and is not this actor's yet.
+        let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+        let held: Vec<_> = entries.iter().map(|entry| (text(entry, "amount"), text(entry, "state"))).collect();
+        assert_eq!(held, [("10000", "reserved")]);
+        assert!(record(&b).get("handOver").unwrap().get("takenAt").is_none());
         let mut blind = worker_with("b", CAPS, false);
         blind.rows = fresh().rows;
         assert_fails(&take(&mut blind, &document), "hand_over_unread", "possible");

@@ -1,11 +1,11 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
 } from "./values.js";
 
 export type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Problem, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
 import { postgresJournal } from "counterfoil/postgres";
+import { handOverSuite } from "../js/hand-over-suite.mjs";
 import { all, journalSuite, put, textOf } from "../js/journal-suite.mjs";
 import { postgres } from "./postgres-server.mjs";
 
@@ -39,7 +40,9 @@ function make(options) {
   return journal;
 }
 
-journalSuite("postgres", make, (store) => postgresJournal({ pool: open(), table: made.get(store) }));
+const another = (store) => postgresJournal({ pool: open(), table: made.get(store) });
+journalSuite("postgres", make, another);
+handOverSuite("postgres", make, another);
 
 /** The pool, with `query(client, text, values)` in place of each of its clients' queries. */
 function through(query, connect = () => pool.connect()) {

@@ -1,7 +1,7 @@
 // Compiled against the packed package, never run. Each @ts-expect-error is a line that must not compile.
 
 import { CounterfoilError, createPayer, load, signAuthorization, verifySignatures, type Authorization, type Eip712Domain } from "counterfoil";
-import { admit, advanceOrder, authorizationNonce, callKey, classify, refundClosed, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
+import { admit, advanceOrder, authorizationNonce, callKey, classify, handOverDigest, refundClosed, resolve, type AdmissionRecord, type AdmissionRequest, type ChainEvidence, type Order } from "counterfoil/core";
 import { postgresStore, sqliteStore, type GatewayStore } from "counterfoil/gateway";
 import { fileJournal, memoryJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
@@ -88,6 +88,13 @@ const claim: string = await payer.claim("i", { receipt: "{}" });
 (await payer.cancel("i")).data satisfies `0x${string}`;
 // @ts-expect-error a claim is about one intent
 await payer.claim();
+
+const given = await payer.handOver("i", "worker-b", "1000", { expiresIn: 60 });
+given.signature satisfies `0x${string}` | undefined;
+handOverDigest(given).signer satisfies string | undefined;
+await payer.takeOver(given);
+// @ts-expect-error a budget is decimal text
+await payer.handOver("i", "worker-b", 1000);
 
 const back = { chainId: "0x1", block: { number: "0x1", hash: "0x00", timestamp: "0x1", tag: "finalized" }, receipt: null } as const;
 const told = refundClosed({ payer: "0x00", network: "eip155:8453", asset: "0x00", amount: "1", transaction: "0x00" }, back);
