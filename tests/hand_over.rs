@@ -369,7 +369,10 @@ fn the_takers_reads_decide_not_the_givers() {
         assert_fails(&b.evidence(&paid), "hand_over_paid", "proven");
         assert_eq!(b.states(), ["paid"]);
         let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
-        let spent: Vec<_> = entries.iter().map(|entry| (text(entry, "amount"), text(entry, "state"))).collect();
+        let spent: Vec<_> = entries
+            .iter()
+            .map(|entry| (text(entry, "amount"), text(entry, "state")))
+            .collect();
         assert_eq!(spent, [("10000", "settled")]);
         // It is dead: nothing is held for it.
         let mut b = fresh();
@@ -391,7 +394,10 @@ fn the_takers_reads_decide_not_the_givers() {
         assert_fails(&b.evidence(&foreign), "evidence_unreadable", "possible");
         // It counts all the same, and is not this actor's yet.
         let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
-        let held: Vec<_> = entries.iter().map(|entry| (text(entry, "amount"), text(entry, "state"))).collect();
+        let held: Vec<_> = entries
+            .iter()
+            .map(|entry| (text(entry, "amount"), text(entry, "state")))
+            .collect();
         assert_eq!(held, [("10000", "reserved")]);
         assert!(record(&b).get("handOver").unwrap().get("takenAt").is_none());
         let mut blind = worker_with("b", CAPS, false);

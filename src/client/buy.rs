@@ -195,7 +195,15 @@ pub(super) fn nonce(
         payer,
         ..
     } = rail;
-    derive(intent_id, payer, network, asset, generation, index, context.secret)
+    derive(
+        intent_id,
+        payer,
+        network,
+        asset,
+        generation,
+        index,
+        context.secret,
+    )
 }
 
 fn authorization(

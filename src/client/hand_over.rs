@@ -115,7 +115,9 @@ pub(super) fn on_evidence(
 ) -> Result<Effect, Error> {
     if tag == "latest" {
         let slot = state.current()?.slot(state.part);
-        let read = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?.authorization;
+        let read = slot
+            .ok_or_else(|| Error::new(Code::StateInvalid, "part"))?
+            .authorization;
         let read = Json::object([
             ("at", Json::number(context.now)),
             ("tag", Json::text(tag)),

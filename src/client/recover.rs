@@ -2,8 +2,8 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    buy, done, fail, hand_over, may_sign, persist, probe, split, take_over, told, Context, Effect, Failure, Mode, Phase,
-    State, Then,
+    buy, done, fail, hand_over, may_sign, persist, probe, split, take_over, told, Context, Effect, Failure,
+    Mode, Phase, State, Then,
 };
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
