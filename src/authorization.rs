@@ -80,6 +80,11 @@ impl Authorization {
         }
     }
 
+    /// Whether less may move than was signed for: scheme `upto`.
+    pub fn is_upto(&self) -> bool {
+        matches!(self, Authorization::Permit2(permit, _) if permit.facilitator.is_some())
+    }
+
     /// The token.
     pub fn asset(&self) -> Address {
         match self {

@@ -24,6 +24,7 @@ mod rpc;
 mod storage_proof;
 
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::authorization::Authorization as Signed;
 use crate::eip3009::Authorization;
 use crate::error::{Error, Money, Next};
@@ -151,6 +152,8 @@ pub struct Verdict {
     /// Where the event of the nonce stands: block number, then the log's index in the block. The order of two of them is
     /// the order in which they happened.
     pub position: Option<(u64, u64)>,
+    /// How much moved, where less could than was signed for: scheme `upto`.
+    pub amount: Option<Amount>,
     /// Which authorization was paid; absent when several were signed on the terms that were paid.
     pub index: Option<usize>,
     /// The trusted block under whose header it is proven.
@@ -176,6 +179,7 @@ impl Verdict {
             decidable_at: None,
             transaction: None,
             position: None,
+            amount: None,
             index: None,
             proved_in: None,
             reasons,
@@ -197,7 +201,7 @@ impl Verdict {
         }
     }
 
-    /// `{verdict, money, next, decidableAt?, transaction?, index?, provedIn?, reasons}`.
+    /// `{verdict, money, next, decidableAt?, transaction?, amount?, index?, provedIn?, reasons}`.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("verdict", Json::text(self.verdict.as_str())),
@@ -206,6 +210,7 @@ impl Verdict {
         ])
         .with_some("decidableAt", self.decidable_at.map(Json::number))
         .with_some("transaction", self.transaction.as_deref().map(Json::text))
+        .with_some("amount", self.amount.map(|amount| amount.to_json()))
         .with_some(
             "index",
             self.index
@@ -240,8 +245,10 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 /// block, in place of `authorizationState`, and may name its `nonce`; `logs` are every Transfer of the token from the payer and every
 /// `UnorderedNonceInvalidation` of the payer; of a used nonce `usedWithin: {after, by}`, each `{number, nonceBitmap}`, are two
 /// reads between which it was used, and `transaction: {hash, input}` is the one among several that carries the nonce.
+/// A permit of scheme `upto` is paid by a Transfer of at most its amount, which the verdict names; one of nothing is `paid` with the
+/// amount 0 and no money moved. A use without any Transfer stays `used_or_cancelled`: a log that is missing proves nothing.
 /// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
-/// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`. There are no proofs under a header: with trusted
+/// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`, `amount_ambiguous` (of several transfers in one transaction each could be it). There are no proofs under a header: with trusted
 /// blocks only `not_yet` and `used_or_cancelled` stand.
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)

@@ -17,7 +17,7 @@ pub const DEFAULT_WINDOW: u64 = 600;
 /// Signatures for one intent when the policy names no number.
 pub const DEFAULT_ATTEMPTS: u64 = 3;
 
-const MEMBERS: [&str; 8] = [
+const MEMBERS: [&str; 9] = [
     "maxWindow",
     "perCall",
     "perIntentTree",
@@ -26,6 +26,7 @@ const MEMBERS: [&str; 8] = [
     "assets",
     "recipients",
     "approve",
+    "upto",
 ];
 
 /// The payer's rules. Without a cap for one call and without an approval nothing is paid.
@@ -39,6 +40,7 @@ pub struct Policy {
     assets: Option<Vec<(Network, Address)>>,
     recipients: Option<Vec<String>>,
     approve: bool,
+    upto: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +163,7 @@ impl Policy {
             assets: json.read_opt("assets", |assets| assets.as_list(rail))?,
             recipients: json.read_opt("recipients", |list| list.as_list(recipient::read))?,
             approve: json.read_opt("approve", Json::as_bool)?.unwrap_or(false),
+            upto: json.read_opt("upto", Json::as_bool)?.unwrap_or(false),
         })
     }
 
@@ -181,7 +184,8 @@ impl Policy {
 
     /// Chooses the offer to pay: the first rail of the policy's list (of the known tokens, when it has none) that is
     /// offered, whatever the seller's order; never a rail that is not on the list. Of one rail EIP-3009 comes first; Permit2
-    /// only where the policy lists the token itself, and in version 2. A rail and method pinned by an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
+    /// only where the policy lists the token itself, and in version 2; scheme `upto` by Permit2 last of all, and only where the policy
+    /// says so. A rail and method pinned by an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
     /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
     /// `split_unsupported` (version 1), `recipient_forbidden` of any recipient.
     pub fn choose(
@@ -193,16 +197,20 @@ impl Policy {
         let rails = self.rails();
         // An approval of Permit2 is for any spender it lets in: without a list of the payer's own it is not made use of.
         let permits = self.assets.is_some() && required.version == 2;
-        let methods = [Some(Method::Eip3009), permits.then_some(Method::Permit2)];
+        let kinds = [
+            Some((Method::Eip3009, false)),
+            permits.then_some((Method::Permit2, false)),
+            (permits && self.upto).then_some((Method::Permit2, true)),
+        ];
         let open = rails.iter().flat_map(|rail| {
-            let methods = methods.iter().flatten();
-            methods.map(move |method| (rail, *method))
+            let kinds = kinds.iter().flatten();
+            kinds.map(move |kind| (rail, *kind))
         });
-        let open = open.filter(|((network, asset), method)| {
+        let open = open.filter(|((network, asset), (method, _))| {
             pinned.is_none_or(|pinned| pinned == (network, asset, *method))
         });
-        for (rail, method) in open {
-            if let Some((index, terms)) = first_on(rail, method, &required.offers) {
+        for (rail, kind) in open {
+            if let Some((index, terms)) = first_on(rail, kind, &required.offers) {
                 let terms = terms.map_err(|error| error.within(&format!("accepts[{index}]")))?;
                 if terms.shares.len() > 1 && required.version != 2 {
                     let field = format!("accepts[{index}].extra.fee_split");
@@ -291,13 +299,14 @@ impl Policy {
 /// the search: a seller must not steer the choice by breaking its first entry.
 fn first_on(
     rail: &(Network, Address),
-    method: Method,
+    (method, upto): (Method, bool),
     offers: &[Offer],
 ) -> Option<(usize, Result<Terms, Error>)> {
     offers
         .iter()
         .enumerate()
-        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail) && offer.method() == Some(method))
+        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail))
+        .filter(|(_, offer)| offer.method() == Some(method) && offer.is_upto() == upto)
         .map(|(index, offer)| (index, offer.terms()))
         .find(|(_, terms)| !matches!(terms, Err(error) if error.code == Code::NoSupportedOption))
 }

@@ -46,6 +46,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "intent_handed_over",
         ],
     ),
+    ("tests/upto.rs", &["settlement_differs"]),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

@@ -234,7 +234,11 @@ fn authorization(
             };
             Authorization::Eip3009(authorization, domain.clone())
         }
-        Signing::Permit2 => {
+        Signing::Permit2 | Signing::Upto(_) => {
+            let facilitator = match terms.signing {
+                Signing::Upto(facilitator) => Some(facilitator),
+                _ => None,
+            };
             let chain_id = terms.network.chain_id();
             let chain_id = chain_id.ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
             let permit = Permit {
@@ -245,7 +249,7 @@ fn authorization(
                 // Inclusive, where the window's end is not.
                 deadline: Amount::from_u64(before.saturating_sub(1)),
                 to: share.to,
-                facilitator: None,
+                facilitator,
                 valid_after: Amount::from_u64(after),
             };
             Authorization::Permit2(permit, chain_id)

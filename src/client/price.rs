@@ -146,7 +146,8 @@ fn budget(state: &State) -> Option<Amount> {
 fn same_signing(last: &Authorization, terms: &Terms) -> bool {
     let same = match (last, &terms.signing) {
         (Authorization::Eip3009(_, domain), Signing::Eip3009(other)) => domain == other,
-        (Authorization::Permit2(..), Signing::Permit2) => true,
+        (Authorization::Permit2(permit, _), Signing::Permit2) => permit.facilitator.is_none(),
+        (Authorization::Permit2(permit, _), Signing::Upto(named)) => permit.facilitator == Some(*named),
         _ => false,
     };
     same && last.asset() == terms.asset && terms.network.chain_id() == Some(last.chain_id())

@@ -12,6 +12,7 @@ use crate::evidence::{self, Verdict, VerdictKind};
 use crate::json::Json;
 use crate::network::Network;
 use crate::time::Seconds;
+use crate::x402::settlement_response;
 
 /// How long a seller is taken to keep an answer.
 const RETENTION: Seconds = 86_400;
@@ -300,7 +301,15 @@ fn on_paid(
         paid.transaction = verdict.transaction.clone();
     }
     remember(state, verdict, evidence, context.now)?;
-    let change = WalletChange::Spend(reservation);
+    if overstated(state.current()?, verdict) {
+        let finding = told::finding(state, Code::SettlementDiffers);
+        state.alerts.push(finding);
+    }
+    let change = match verdict.amount {
+        // With scheme `upto` the maximum was held, and only this much moved.
+        Some(amount) => WalletChange::SpendOnly(reservation, amount),
+        None => WalletChange::Spend(reservation),
+    };
     let then = after_payment(state.start.mode, delivered);
     Ok(persist(state, Some(change), then, context))
 }
@@ -322,6 +331,13 @@ pub(super) fn after_death(mode: Mode, delivered: bool) -> Then {
         Mode::HandOver | Mode::TakeOver => Then::Reenter,
         _ => Then::Done("unpaid".to_owned()),
     }
+}
+
+/// Whether the seller named another amount than the chain shows.
+fn overstated(attempt: &Attempt, verdict: &Verdict) -> bool {
+    let said = attempt.settlement.as_deref().map(settlement_response::parse);
+    let said = said.and_then(Result::ok).and_then(|response| response.amount);
+    matches!((said, verdict.amount), (Some(said), Some(moved)) if said != moved)
 }
 
 /// Proven: nothing signed under this nonce can land any more.

@@ -60,7 +60,13 @@ fn finding_of(state: &State, code: Code, severity: Severity) -> Json {
     finding.to_json()
 }
 
-/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, transaction?, receipt?}`.
+/// What moved, where less could than was signed for.
+fn settled_amount(attempt: &Attempt) -> Option<&Json> {
+    attempt.verdict.as_ref()?.get("amount")
+}
+
+/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, transaction?, receipt?}`; `amount` is what the chain
+/// shows of a payment by scheme `upto`.
 pub(super) fn resolution(state: &State, outcome: &str) -> Json {
     let attempt = state.attempt();
     let (money, next) = standing(state, outcome);
@@ -74,6 +80,7 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
         ("money", Json::text(money.as_str())),
         ("next", Json::text(next.as_str())),
     ])
+    .with_some("amount", attempt.and_then(settled_amount).cloned())
     .with_some(
         "transaction",
         attempt.and_then(Attempt::settled_in).map(Json::String),

@@ -156,6 +156,8 @@ fn read<'a>(
     let context = Context::new(slot.network.clone(), slot.asset);
     let verdict = evidence::resolve_signed(&authorizations, &context, attempt.evidence);
     let wrong = match verdict.verdict {
+        // With scheme `upto` a settlement may be of nothing.
+        VerdictKind::Paid if verdict.money == crate::error::Money::None => return None,
         VerdictKind::Paid => false,
         VerdictKind::PaidWrongTerms if verdict.money == crate::error::Money::Proven => true,
         _ => return None,
@@ -169,7 +171,7 @@ fn read<'a>(
         intent_id,
         slot: slot.clone(),
         attempt: paid,
-        amount: (!wrong).then_some(paid.authorization.value()),
+        amount: (!wrong).then_some(verdict.amount.unwrap_or(paid.authorization.value())),
         transaction: verdict.transaction,
         proven: !verdict.reasons.iter().any(|reason| reason == "not_final"),
         position: verdict.position,
@@ -178,11 +180,16 @@ fn read<'a>(
 
 fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Option<Transfer<'a>> {
     let lower = |hash: &str| hex::decode_array::<32>(hash).ok().map(hex::encode);
-    let settlement = attempt
+    let response = attempt
         .settlement
         .and_then(|value| settlement_response::parse(value).ok())
-        .filter(|response| response.success)
-        .and_then(|response| response.transaction_hash());
+        .filter(|response| response.success);
+    let settlement = response.as_ref().and_then(|response| response.transaction_hash());
+    let signed = attempt.authorization.value();
+    let amount = match attempt.authorization.is_upto() {
+        true => response.and_then(|response| response.amount).unwrap_or(signed),
+        false => signed,
+    };
     let observed = attempt
         .observed
         .iter()
@@ -197,7 +204,7 @@ fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Opt
         intent_id,
         slot: slot.clone(),
         attempt,
-        amount: (!wrong).then_some(attempt.authorization.value()),
+        amount: (!wrong).then_some(amount),
         transaction,
         proven: false,
         position: None,

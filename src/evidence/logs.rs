@@ -61,9 +61,14 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
+    /// Whether this is its recipient.
+    pub fn goes_to(&self, to: &Address) -> bool {
+        self.to == topic(to)
+    }
+
     /// Whether it moved exactly this amount to exactly this recipient.
     pub fn is(&self, to: &Address, value: &Amount) -> bool {
-        self.to == topic(to) && self.value == value.to_be_bytes()
+        self.goes_to(to) && self.value == value.to_be_bytes()
     }
 }
 

@@ -11,6 +11,7 @@
 //! | unset, block time at most the last deadline | | `not_yet` |
 //! | unset, final block past it | logs asked for, no Transfer as signed | `dead` |
 //! | set | one Transfer, as signed | `paid` |
+//! | set, scheme `upto` | one Transfer of at most the amount signed | `paid`, with the amount |
 //! | set | one Transfer, on other terms | `paid_wrong_terms` |
 //! | set | a final invalidation and no Transfer | `cancelled` |
 //! | set | both, none, several that no call data tells apart, or no such reads | `used_or_cancelled` |
@@ -20,6 +21,8 @@ use alloy_primitives::U256;
 use super::logs::{self, Transfer};
 use super::rpc::{self, Block, Log, Reason, Receipt, Word};
 use super::{finality, weigh, Context, Proofs, Verdict, VerdictKind};
+use crate::amount::Amount;
+use crate::error::Money;
 use crate::hex;
 use crate::json::Json;
 use crate::permit2::{Permit, CONTRACT};
@@ -243,7 +246,7 @@ fn unused(
         return Err("logs_range_short");
     }
     // It may belong to another purchase on the same terms; while it stands in the way, a later block decides.
-    let signed = |transfer: &Transfer| permits.iter().any(|one| transfer.is(&one.to, &one.amount));
+    let signed = |transfer: &Transfer| permits.iter().any(|one| covers(one, transfer));
     if told.moved.iter().any(|(_, transfer)| signed(transfer)) {
         return not_yet("transfer_matches");
     }
@@ -343,16 +346,21 @@ fn carries(source: &Source, log: &Log, permit: &Permit) -> bool {
     })
 }
 
+/// Whether the transfer is what the permit was signed for.
+fn covers(permit: &Permit, transfer: &Transfer) -> bool {
+    transfer.goes_to(&permit.to) && permit.covers(&Amount::from_be_bytes(transfer.value))
+}
+
 /// The transfers are of one transaction, and one of them is the use of the nonce.
 fn paid(source: &Source, context: &Context, permits: &[Permit], moved: &[(&Log, Transfer)]) -> Verdict {
     let limits = finality(source.block.tag, context, None).unwrap_or(&["not_final"]);
-    let signed = |permit: &Permit| moved.iter().any(|(_, one)| one.is(&permit.to, &permit.amount));
+    let signed = |permit: &Permit| moved.iter().any(|(_, one)| covers(permit, one));
     let mut paid = permits
         .iter()
         .enumerate()
         .filter(|(_, permit)| signed(permit))
         .map(|(index, _)| index);
-    match (paid.next(), paid.next()) {
+    let found = match (paid.next(), paid.next()) {
         (None, _) => Verdict::new(VerdictKind::PaidWrongTerms, &[limits, &["terms_differ"]].concat()),
         (Some(index), None) => Verdict {
             index: Some(index),
@@ -360,5 +368,26 @@ fn paid(source: &Source, context: &Context, permits: &[Permit], moved: &[(&Log, 
         },
         // Later windows of the same terms: paid as signed, and the logs can't tell by which of them.
         (Some(_), Some(_)) => Verdict::new(VerdictKind::Paid, &[limits, &["index_ambiguous"]].concat()),
+    };
+    let upto = permits.iter().any(|permit| permit.facilitator.is_some());
+    match upto && found.verdict == VerdictKind::Paid {
+        true => with_amount(found, permits, moved),
+        false => found,
     }
+}
+
+/// What moved, when it is one amount.
+fn with_amount(mut paid: Verdict, permits: &[Permit], moved: &[(&Log, Transfer)]) -> Verdict {
+    let counts = |one: &Transfer| permits.iter().any(|permit| covers(permit, one));
+    let amounts = moved.iter().map(|(_, one)| one).filter(|one| counts(one));
+    let mut amounts = amounts.map(|one| Amount::from_be_bytes(one.value));
+    let first = amounts.next();
+    match amounts.all(|other| Some(other) == first) {
+        true => paid.amount = first,
+        false => paid.reasons.push("amount_ambiguous".to_owned()),
+    }
+    if paid.amount == Some(Amount::ZERO) {
+        paid.money = Money::None;
+    }
+    paid
 }

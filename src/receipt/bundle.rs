@@ -94,7 +94,10 @@ fn purchase(
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
     let verdict = chain(record, attempt, material, all, checks)?;
-    let signed = attempt.map(|attempt| (&attempt.authorization, attempt.value()));
+    let amount = amount(attempt, settlement, verdict.as_ref());
+    let signed = attempt
+        .zip(amount)
+        .map(|(attempt, amount)| (&attempt.authorization, amount));
     let signed = signed
         .map(|(signed, value)| Ok::<_, Error>((signed.network()?, signed.from(), value)))
         .transpose()?;
@@ -156,6 +159,28 @@ fn chain(
     }
     material::CHAIN.iter().for_each(|id| checks.worst(id, &each));
     Ok(verdicts.into_iter().next().flatten())
+}
+
+/// What the attempt moves: what was signed for, all parts together. With scheme `upto` what the chain shows, else what the seller
+/// says, as long as that is no more than was signed for.
+fn amount(
+    attempt: Option<&Attempt>,
+    settlement: Option<&SettlementResponse>,
+    verdict: Option<&Verdict>,
+) -> Option<Amount> {
+    let signed = attempt?.value();
+    let said = || {
+        settlement
+            .and_then(|said| said.amount)
+            .filter(|said| *said <= signed)
+    };
+    match attempt?.authorization.is_upto() {
+        true => verdict
+            .and_then(|verdict| verdict.amount)
+            .or_else(said)
+            .or(Some(signed)),
+        false => Some(signed),
+    }
 }
 
 /// Who wants what: the intent's id, the request, the offers.
@@ -274,8 +299,12 @@ fn terms_signed(
     let network = signed.network()?;
     let domain = match (signed, &terms.signing) {
         (Authorization::Eip3009(_, domain), Signing::Eip3009(offered)) => domain == offered,
-        (Authorization::Permit2(..), Signing::Permit2) => {
-            (&network, signed.asset()) == (&terms.network, terms.asset)
+        (Authorization::Permit2(permit, _), Signing::Permit2 | Signing::Upto(_)) => {
+            let facilitator = match terms.signing {
+                Signing::Upto(facilitator) => Some(facilitator),
+                _ => None,
+            };
+            (&network, signed.asset()) == (&terms.network, terms.asset) && permit.facilitator == facilitator
         }
         _ => false,
     };
@@ -509,7 +538,9 @@ fn describe(
         payer: Some(record.principal),
         pay_to: moved.map(Authorization::to),
         amount: moved.map(|moved| match attempt {
-            Some(attempt) if !attempt.parts.is_empty() => attempt.value(),
+            Some(attempt) if moved.is_upto() || !attempt.parts.is_empty() => {
+                amount(Some(attempt), settlement, verdict).unwrap_or(moved.value())
+            }
             _ => moved.value(),
         }),
         resource: Some(record.request.url.clone()),

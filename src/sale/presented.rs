@@ -147,8 +147,15 @@ fn terms(
         let offer = Offer {
             requirements: accepted.clone(),
         };
+        if offer.is_upto() {
+            return Err(Error::new(Code::NoSupportedOption, "accepted.scheme"));
+        }
         let terms = offer.terms().map_err(|error| error.within("accepted"))?;
         let domain = terms.domain().map_err(|error| error.within("accepted"))?.clone();
+        // One authorization is settled here: taken as the whole of a split price, the rest would never be collected.
+        if terms.shares.len() > 1 {
+            return Err(Error::new(Code::SplitUnsupported, "accepted.extra.fee_split"));
+        }
         let differs = |field: &str| Error::new(Code::PaymentPayloadInvalid, field);
         if authorization.to != terms.pay_to {
             return Err(differs("payload.authorization.to"));

@@ -278,6 +278,10 @@ fn policy_choose(input: &Input) -> Result<Json, Error> {
     let shown = match &terms.signing {
         Signing::Eip3009(domain) => shown.with("domain", domain.to_json()),
         Signing::Permit2 => shown.with("method", Json::text(Method::Permit2.as_str())),
+        Signing::Upto(facilitator) => shown
+            .with("method", Json::text(Method::Permit2.as_str()))
+            .with("scheme", Json::text("upto"))
+            .with("facilitator", facilitator.to_json()),
     };
     Ok(Json::object([
         ("index", Json::number(index as u64)),

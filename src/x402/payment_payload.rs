@@ -95,14 +95,20 @@ pub fn build_permit2(
     payment_id: Option<&str>,
 ) -> Result<Json, Error> {
     let terms = offer.terms()?;
-    if terms.signing != Signing::Permit2 || required.version != 2 {
+    let facilitator = match terms.signing {
+        Signing::Permit2 => None,
+        Signing::Upto(facilitator) => Some(facilitator),
+        Signing::Eip3009(_) => return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod")),
+    };
+    if required.version != 2 {
         return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"));
     }
     for (field, same) in [
         ("permitted.token", permit.token == terms.asset),
         ("permitted.amount", permit.amount == terms.amount),
         ("witness.to", permit.to == terms.pay_to),
-        ("spender", permit.facilitator.is_none()),
+        ("spender", permit.facilitator.is_some() == facilitator.is_some()),
+        ("witness.facilitator", permit.facilitator == facilitator),
     ] {
         if !same {
             let field = format!("permit2Authorization.{field}");

@@ -42,7 +42,7 @@ pub struct Share {
     pub amount: Amount,
 }
 
-/// What an offer of scheme `exact` demands.
+/// What an offer demands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// An `eip155` network.
@@ -51,7 +51,7 @@ pub struct Terms {
     pub asset: Address,
     /// The recipient.
     pub pay_to: Address,
-    /// Atomic units of the asset: all of the price.
+    /// Atomic units of the asset: all of the price, and with scheme `upto` the most of it.
     pub amount: Amount,
     /// Who receives it, each by an authorization of its own: the recipient alone, or of a split payment the recipient and the others.
     pub shares: Vec<Share>,
@@ -68,6 +68,8 @@ pub enum Signing {
     Eip3009(Domain),
     /// Permit2's, on the terms' network.
     Permit2,
+    /// The same for scheme `upto`: this facilitator alone settles it, and takes at most the amount.
+    Upto(Address),
 }
 
 impl Signing {
@@ -75,7 +77,7 @@ impl Signing {
     pub fn method(&self) -> Method {
         match self {
             Signing::Eip3009(_) => Method::Eip3009,
-            Signing::Permit2 => Method::Permit2,
+            Signing::Permit2 | Signing::Upto(_) => Method::Permit2,
         }
     }
 }
@@ -85,7 +87,9 @@ impl Terms {
     pub fn domain(&self) -> Result<&Domain, Error> {
         match &self.signing {
             Signing::Eip3009(domain) => Ok(domain),
-            Signing::Permit2 => Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod")),
+            Signing::Permit2 | Signing::Upto(_) => {
+                Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"))
+            }
         }
     }
 }
@@ -222,17 +226,24 @@ impl Offer {
         network.chain_id().map(|_| (network, asset))
     }
 
-    /// The method that the offer names, EIP-3009 when it names none; `None` for one that is not known here.
+    /// Whether its scheme is `upto`: a price of which the seller settles as much as was used.
+    pub fn is_upto(&self) -> bool {
+        self.requirements.get("scheme") == Some(&Json::text("upto"))
+    }
+
+    /// The method that the offer names; when it names none EIP-3009, with scheme `upto` Permit2. `None` for one that is not known
+    /// here.
     pub fn method(&self) -> Option<Method> {
         let extra = self.requirements.get("extra");
         match extra.and_then(|extra| extra.get("assetTransferMethod")) {
+            None if self.is_upto() => Some(Method::Permit2),
             None => Some(Method::Eip3009),
             Some(method) => Method::from_json(method).ok(),
         }
     }
 
-    /// The terms, when the offer is one that is paid here: scheme `exact`, an `eip155` network, EIP-3009 or Permit2, plain
-    /// authorization flow. Errors in this order: `no_supported_payment_option`, those of the typed members,
+    /// The terms, when the offer is one that is paid here: scheme `exact` with EIP-3009 or Permit2, scheme `upto` with Permit2 and an
+    /// `extra.facilitatorAddress`; an `eip155` network, plain authorization flow. Errors in this order: `no_supported_payment_option`, those of the typed members,
     /// `timeout_invalid`, `payment_required_invalid` (no domain in `extra` and no known token),
     /// `domain_mismatch_known_asset`, those of a fee split, which is known for EIP-3009 alone.
     pub fn terms(&self) -> Result<Terms, Error> {
@@ -242,7 +253,8 @@ impl Offer {
     fn read_terms(&self) -> Result<Terms, Error> {
         let entry = &self.requirements;
         let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
-        if entry.read("scheme", Json::as_str)? != "exact" {
+        let upto = self.is_upto();
+        if entry.read("scheme", Json::as_str)? != "exact" && !upto {
             return Err(unsupported("scheme"));
         }
         let network = entry.read("network", Network::from_json)?;
@@ -259,6 +271,13 @@ impl Offer {
         let amount = entry.read("amount", Amount::from_json)?;
         let max_timeout = timeout(entry)?;
         let signing = match method {
+            Method::Permit2 if upto => {
+                let facilitator = entry.read("extra", |extra| {
+                    extra.read("facilitatorAddress", Address::from_json)
+                });
+                Signing::Upto(facilitator?)
+            }
+            Method::Eip3009 if upto => return Err(unsupported("extra.assetTransferMethod")),
             Method::Eip3009 => Signing::Eip3009(domain(entry, &network, chain_id, asset)?),
             Method::Permit2 => Signing::Permit2,
         };

@@ -11,11 +11,12 @@ use crate::shell::{cargo, files, root, run, target};
 
 const MUTATIONS: &str = "tests/model/mutations";
 /// What the scratch copy needs to build the model.
-const COPIED: [&str; 6] = [
+const COPIED: [&str; 7] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
     "src",
+    "tests/curve",
     "tests/model",
     "xtask",
 ];
