@@ -37,9 +37,10 @@ const listen = (server) => new Promise((done) => server.listen(0, "127.0.0.1", (
 
 /**
  * `keepsAnswers`: declares payment-identifier and answers a known id through the gateway. `on(event)` is awaited at
- * "payment" and "streaming". `struck` counts how often the fault really happened. `price` is what the middleware takes for one.
+ * "payment" and "streaming". `struck` counts how often the fault really happened. `price` is what the middleware takes for one, `type` that of the
+ * report: a short answer in JSON is read whole before it is handed on, others are not.
  */
-export async function startSeller({ chain, payTo, fault = "none", keepsAnswers = false, maxTimeoutSeconds = 300, price = "$0.01", on = async () => {} }) {
+export async function startSeller({ chain, payTo, fault = "none", keepsAnswers = false, maxTimeoutSeconds = 300, price = "$0.01", type = "json", on = async () => {} }) {
   const seller = { struck: 0, lifted: false, lift: () => { seller.lifted = true; }, payments: [] };
   const strike = () => { seller.struck += 1; };
   const once = () => (seller.struck > 0 ? false : (strike(), true));
@@ -60,7 +61,7 @@ export async function startSeller({ chain, payTo, fault = "none", keepsAnswers =
     ...(keepsAnswers ? { extensions: { "payment-identifier": declarePaymentIdentifierExtension(false) } } : {}),
   };
   app.use(paymentMiddleware({ "GET /weather": route }, new x402ResourceServer(kept ? kept.gateway.facilitator(client) : client).register(NETWORK, new ServerScheme())));
-  app.get("/weather", (_, res) => res.type("json").send(REPORT));
+  app.get("/weather", (_, res) => res.type(type).send(REPORT));
   const shop = http.createServer(app);
   const shopPort = await listen(shop);
 

@@ -46,13 +46,17 @@ export function watch({ killAt, stopAt, signed }) {
     const reader = answer.body.getReader();
     let held = new Uint8Array();
     const body = new ReadableStream({
-      pull: (controller) =>
-        around("body", async () => {
+      async pull(controller) {
+        const piece = await around("body", async () => {
           if (held.length === 0) held = (await reader.read()).value ?? held;
-          if (held.length === 0) return controller.close();
-          controller.enqueue(held.slice(0, 100));
+          const next = held.slice(0, 100);
           held = held.slice(100);
-        }),
+          return next;
+        });
+        // What the buyer does with it comes after the point.
+        if (piece.length > 0) controller.enqueue(piece);
+        else controller.close();
+      },
       cancel: (why) => reader.cancel(why),
     }, { highWaterMark: 0 });
     const { status, statusText, headers } = answer;
