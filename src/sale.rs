@@ -41,6 +41,7 @@ pub mod wallet;
 use crate::admission;
 use crate::digest;
 use crate::error::{Code, Error};
+use crate::evidence::{self, Layout};
 use crate::hex;
 use crate::json::Json;
 use crate::time::Seconds;
@@ -73,6 +74,10 @@ pub struct Config {
     pub caps: Vec<Cap>,
     /// Whether a `safe` block counts as final.
     pub trust_safe: bool,
+    /// With a list no source is trusted: an unknown ends only by a proof under one of these blocks.
+    pub trusted_blocks: Option<Vec<[u8; 32]>>,
+    /// Token code that is known beside the pinned.
+    pub layouts: Vec<Layout>,
     /// Whether an answer is repeated for a payment without an id, which whoever reads the chain can copy.
     pub replay_unnamed: bool,
     /// Whether the facilitator is seen through the gateway, so that it is known when a broadcast begins.
@@ -80,7 +85,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads `{lease?, retention?, maxStoredBody?, base?, walletCaps?, trustSafe?, replayUnnamed?, watched?}`. Errors: those
+    /// Reads `{lease?, retention?, maxStoredBody?, base?, walletCaps?, trustSafe?, trustedBlocks?, layouts?,
+    /// replayUnnamed?, watched?}`. Errors: those
     /// of the members at the field, `lease_invalid`, `number_out_of_range`.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let seconds = |name: &str, default: Seconds, least: Seconds| {
@@ -111,12 +117,14 @@ impl Config {
                 .read_opt("walletCaps", |list| list.as_list(Cap::from_json))?
                 .unwrap_or_default(),
             trust_safe: flag("trustSafe")?,
+            trusted_blocks: json.read_opt("trustedBlocks", evidence::block_hashes)?,
+            layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
             replay_unnamed: flag("replayUnnamed")?,
             watched: flag("watched")?,
         })
     }
 
-    /// What [`Config::from_json`] reads, defaults filled in.
+    /// What [`Config::from_json`] reads, defaults filled in. Which blocks are trusted the host says anew in each step.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("lease", Json::number(self.lease)),

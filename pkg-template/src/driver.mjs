@@ -26,7 +26,7 @@ export async function run(host, start, request, patient = true) {
   // `failure` is the transport's own error, `cause` the host's error behind a typed one; `held` is the intent's lease, `fence` what it adds to a
   // write until the answer is handed over: that its bytes arrived is written down whoever holds the lease by then.
   const turn = { host, request, patient, answer: undefined, failure: undefined, cause: undefined, paid: false, held: undefined, fence: undefined };
-  turn.step = (name, params) => call(name, { config: host.config, now: host.clock(), ...params }, undefined, host.secret);
+  turn.step = (name, params) => call(name, { config: { ...host.config, ...host.trust.config() }, now: host.clock(), ...params }, undefined, host.secret);
   // Who buys reads the answer from here on; the machine goes on when the last byte has passed.
   const deliver = async (_, { resolution }, state) => {
     const rest = (event) => drive(turn, turn.step("clientStep", { state, event }), written);

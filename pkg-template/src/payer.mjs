@@ -6,6 +6,7 @@ import { run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { digest, sha256 } from "./hashes.mjs";
 import { readEvidence } from "./rpc.mjs";
+import { trustOf } from "./trust.mjs";
 
 const decoder = new TextDecoder();
 
@@ -176,7 +177,8 @@ function hostOf(options) {
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
   const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters };
-  call("clientConfig", { config }, undefined, secret);
+  const trust = trustOf(options);
+  call("clientConfig", { config: { ...config, ...trust.config() } }, undefined, secret);
   return {
     config,
     secret,
@@ -196,7 +198,8 @@ function hostOf(options) {
     sign: key
       ? ({ typedData }) => call("signTypedData", { typedData }, undefined, key)
       : ({ typedData }) => askSigner(signer, typedData),
-    readChain: (read) => readEvidence(sources(rpc[read.network]), read),
+    trust,
+    readChain: async (read) => trust.meet(read.network, await readEvidence(sources(rpc[read.network]), { ...read, proofs: trust.proofs })),
     fetch: (url, { [carrier]: own, ...init }) => (own ?? globalThis.fetch)(url, init),
     forget: () => key?.fill(0),
   };

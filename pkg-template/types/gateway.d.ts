@@ -1,6 +1,6 @@
 /** counterfoil/gateway: the selling side, and the stores that it keeps its rows in. */
 import type { CallRule } from "./core.js";
-import type { Address, Amount, Finding, Hex, Network, Order, OrderEvent, Rpc, Seconds } from "./values.js";
+import type { Address, Amount, Finding, Hex, Network, Order, OrderEvent, Rpc, Seconds, TokenLayout } from "./values.js";
 
 /** What a store keeps under a key: a JSON object, given back with its members in their order, and bytes beside it. */
 export interface GatewayRow { value: Record<string, unknown>; body?: Uint8Array; expiresAt?: Seconds }
@@ -105,6 +105,10 @@ export interface GatewayOptions {
   walletCaps?: { network: Network; asset: Address; amount: Amount; window: Seconds }[];
   /** Networks whose `safe` block counts as final. */
   trustSafe?: boolean;
+  /** As for a payer: with it a dead worker's payment is called paid or dead only by a Merkle proof under one of these blocks. */
+  trustedBlocks?: Hex[] | ((hash: Hex, network: Network) => boolean | Promise<boolean>);
+  /** Code of tokens that is known beside the pinned, for those proofs. */
+  layouts?: TokenLayout[];
   /** Repeat answers also for payments without an id. Whoever reads the chain can copy such a payment, so the default is no. */
   replayUnnamed?: boolean;
   /** The order that a request pays, when it pays one. */

@@ -1,5 +1,5 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
-import type { Address, HandOver, Amount, Hex, JournalStore, Money, Network, Next, Rpc, Seconds } from "./values.js";
+import type { Address, Amount, HandOver, Hex, JournalStore, Money, Network, Next, Rpc, Seconds, TokenLayout } from "./values.js";
 
 export * from "./core.js";
 export * from "./verify.js";
@@ -38,6 +38,13 @@ export interface PayerOptions {
   actor?: string;
   /** Whose signed hand-overs `takeOver` takes, beside the payer's own. */
   knownWriters?: Address[];
+  /**
+   * With it no source is trusted: an unknown ends only by a Merkle proof under the header of one of these blocks, and what is not proven is `evidence_unreadable`. A list of
+   * hashes, or a function that says of a block whether it is on the chain for good, such as a light client's. Reads then fetch proofs. Permit2 has none: its unknowns stay open.
+   */
+  trustedBlocks?: Hex[] | ((hash: Hex, network: Network) => boolean | Promise<boolean>);
+  /** Code of tokens that is known beside the pinned, for those proofs. */
+  layouts?: TokenLayout[];
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
 }

@@ -234,7 +234,7 @@ pub(super) fn on_evidence(
         .iter()
         .map(|attempt| attempt.attempt_id.clone())
         .collect();
-    let chain = evidence::Context::new(rail.network, rail.asset);
+    let chain = context.config.chain(rail.network, rail.asset);
     let verdict = evidence::resolve_signed(&authorizations, &chain, evidence);
     let reservation = intent.reservation();
     state.read = true;

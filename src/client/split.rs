@@ -31,7 +31,7 @@ pub(super) fn on_evidence(
     let (parts, slot) = (attempt.parts.len(), attempt.slot(part));
     let nonce = slot.ok_or_else(|| invalid("part"))?.authorization.nonce();
     let rivals: Vec<Authorization> = rivals(intent, &nonce);
-    let chain = evidence::Context::new(rail.network, rail.asset);
+    let chain = context.config.chain(rail.network, rail.asset);
     let verdict = evidence::resolve_signed(&rivals, &chain, evidence);
     let decided = verdict.decides();
     if !decided && tag == "finalized" {

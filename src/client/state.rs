@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::Attempt;
 use crate::error::{Code, Error, Money, Next};
+use crate::evidence::{self, Layout};
 use crate::fingerprint::Request;
 use crate::hand_over;
 use crate::json::Json;
@@ -31,10 +32,14 @@ pub struct Config {
     pub actor: String,
     /// Whose signed hand-overs are taken, beside the payer's own.
     pub known_writers: Vec<Address>,
+    /// With a list no source is trusted: an unknown ends only by a proof under one of these blocks.
+    pub trusted_blocks: Option<Vec<[u8; 32]>>,
+    /// Token code that is known beside the pinned.
+    pub layouts: Vec<Layout>,
 }
 
 impl Config {
-    /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?}`. Errors: `policy_invalid` at
+    /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?, trustedBlocks?, layouts?}`. Errors: `policy_invalid` at
     /// `policy.perIntentTree`, which is not held yet, then those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
@@ -58,7 +63,18 @@ impl Config {
             known_writers: json
                 .read_opt("knownWriters", |list| list.as_list(Address::from_json))?
                 .unwrap_or_default(),
+            trusted_blocks: json.read_opt("trustedBlocks", evidence::block_hashes)?,
+            layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
         })
+    }
+
+    /// How the chain's answers about a token are judged.
+    pub(super) fn chain(&self, network: Network, asset: Address) -> evidence::Context {
+        evidence::Context {
+            trusted_blocks: self.trusted_blocks.clone(),
+            layouts: self.layouts.clone(),
+            ..evidence::Context::new(network, asset)
+        }
     }
 
     /// Whether the host can read that network.

@@ -255,7 +255,7 @@ pub(super) fn on_evidence(
         return recover::on_evidence(state, tag, evidence, context);
     }
     let one = passed(state, context)?;
-    let chain = evidence::Context::new(one.network()?, one.asset());
+    let chain = context.config.chain(one.network()?, one.asset());
     let verdict = evidence::resolve_signed(&[one], &chain, evidence);
     match verdict.verdict {
         VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {

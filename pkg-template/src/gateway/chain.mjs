@@ -7,7 +7,7 @@ import { ask, readEvidence } from "../rpc.mjs";
 export function readAll(host, { reads, tag }) {
   const one = async ({ network, asset, payer, nonce }) => ({
     nonce,
-    evidence: await readEvidence(host.rpcs(network), { asset, payer, nonce, tag }),
+    evidence: await host.trust.meet(network, await readEvidence(host.rpcs(network), { asset, payer, nonce, tag, proofs: host.trust.proofs })),
   });
   return Promise.all(reads.map(one));
 }

@@ -3,6 +3,7 @@
 
 import { call, isBytes, object } from "../boundary.mjs";
 import { CounterfoilError } from "../errors.mjs";
+import { trustOf } from "../trust.mjs";
 import { facilitatorOf } from "./facilitator.mjs";
 import { expressOf } from "./express.mjs";
 import { honoOf } from "./hono.mjs";
@@ -42,9 +43,12 @@ function hostOf(options) {
   if (!/^\/[A-Za-z0-9._~/-]*[A-Za-z0-9._~-]$/.test(base)) throw new CounterfoilError("invalid_type", { field: "base" });
   const keys = [{ keyId, secret: Uint8Array.from(secret) }, ...older.map((key) => ({ keyId: key.keyId, secret: Uint8Array.from(key.secret) }))];
   if (origin !== undefined && !(URL.canParse(origin) && new URL(origin).origin === origin)) throw new CounterfoilError("url_invalid", { field: "origin" });
-  const config = call("saleConfig", { config: { ...settings, base } });
+  const { trustedBlocks, layouts, ...plain } = settings;
+  const trust = trustOf({ trustedBlocks, layouts });
+  const config = call("saleConfig", { config: { ...plain, base } });
+  call("saleConfig", { config: { ...plain, ...trust.config() } });
   const host = {
-    store, config, base, clock, order, callOf, late,
+    store, config, trust, base, clock, order, callOf, late,
     rpcs: (network) => [object(rpc, "rpc")[network] ?? []].flat(),
     /** The address that a request is bound to: whatever name of the shop it came under, when `origin` says which. */
     address(url) {
@@ -66,7 +70,7 @@ function hostOf(options) {
     onEffect,
     /** One step of the core over rows that stay locked until its writes are durable. */
     async step(name, input, body) {
-      const params = { step: name, now: host.clock(), config: { ...config, watched: host.watched }, input };
+      const params = { step: name, now: host.clock(), config: { ...config, ...host.trust.config(), watched: host.watched }, input };
       for (let keys = call("saleKeys", params), tries = 0; ; tries++) {
         const result = await store.update(keys, (rows) => {
           const values = rows.map((row) => row?.value ?? null);
