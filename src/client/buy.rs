@@ -82,7 +82,9 @@ pub(super) fn on_inspected(
     let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
     // A final block is asked where the latest one calls the nonce taken, and for the further parts behind a burnt one.
     let taken = tag == "finalized";
-    let chain = context.config.chain(choice.terms.network.clone(), choice.terms.asset);
+    let chain = context
+        .config
+        .chain(choice.terms.network.clone(), choice.terms.asset);
     let verdict = evidence::resolve_signed(&[authorization], &chain, evidence);
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {
