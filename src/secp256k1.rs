@@ -1,14 +1,25 @@
-//! Signatures of public data: reading them and finding who made them. Nothing here handles a secret.
+//! Signatures of public data: reading them and finding who made them. Nothing here handles a secret, so all of it may take as long as
+//! the numbers make it take; signing has other arithmetic, and neither reaches the other.
+//!
+//! Below: `limbs` and `inverse`, on which `field` and `scalar` stand; `point`; `product`, of any key; `lockstep` and `comb`, of keys that
+//! are met often; `signature`; `keys`, which chooses.
 
+pub mod comb;
 pub mod field;
 mod inverse;
+mod keys;
 mod limbs;
+pub mod lockstep;
 pub mod point;
+pub mod product;
 pub mod scalar;
+pub mod signature;
 
 use alloy_primitives::keccak256;
-use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 
+pub use self::keys::{Claim, Keys};
+use self::point::Affine;
+use self::signature::Signature;
 use crate::address::Address;
 use crate::error::{Code, Error};
 use crate::hex;
@@ -26,42 +37,38 @@ pub fn parse_signature(text: &str) -> Result<[u8; 65], Error> {
         return Err(Error::new(Code::ContractSignature, ""));
     }
     let mut bytes: [u8; 65] = hex::decode_array(text).map_err(|_| invalid())?;
-    split(&bytes).ok_or_else(invalid)?;
+    low(&bytes).ok_or_else(invalid)?;
     if let Some(v) = bytes.last_mut() {
         *v = if *v < 27 { *v + 27 } else { *v };
     }
     Ok(bytes)
 }
 
-/// The two scalars and the recovery id, when they are in range and `s` is low.
-fn split(bytes: &[u8; 65]) -> Option<(Signature, RecoveryId)> {
-    let (v, scalars) = bytes.split_last()?;
-    let parity = match v {
-        0 | 27 => 0,
-        1 | 28 => 1,
+/// The two scalars, in range and `s` low, and whether the y of the signature's point is odd.
+fn low(bytes: &[u8; 65]) -> Option<(Signature, bool)> {
+    let (scalars, v) = bytes.split_first_chunk::<64>()?;
+    let odd = match v {
+        [0 | 27] => false,
+        [1 | 28] => true,
         _ => return None,
     };
-    let signature = Signature::from_slice(scalars).ok()?;
-    if signature.normalize_s() != signature {
-        return None;
-    }
-    Some((signature, RecoveryId::from_byte(parity)?))
+    let signature = Signature::from_be_bytes(scalars)?;
+    (!signature.is_high()).then_some((signature, odd))
 }
 
 /// The address whose key made the signature over the digest. Error: `signature_invalid`, also when no key is found: never the
 /// zero address.
 pub fn recover(digest: &[u8; 32], signature: &[u8; 65]) -> Result<Address, Error> {
-    let invalid = || Error::new(Code::SignatureInvalid, "");
-    let (signature, recovery) = split(signature).ok_or_else(invalid)?;
-    let key = VerifyingKey::recover_from_prehash(digest, &signature, recovery).map_err(|_| invalid())?;
-    address_of(&key).ok_or_else(invalid)
+    low(signature)
+        .and_then(|(signature, odd)| signature.recover(digest, odd))
+        .map(|key| address_of(&key))
+        .ok_or_else(|| Error::new(Code::SignatureInvalid, ""))
 }
 
 /// The address of a public key: the last 20 bytes of the Keccak-256 of its coordinates.
-pub fn address_of(key: &VerifyingKey) -> Option<Address> {
-    let point = key.to_sec1_point(false);
-    let hash = keccak256(point.as_bytes().get(1..)?);
-    hash.get(12..)?.try_into().ok().map(Address)
+pub fn address_of(key: &Affine) -> Address {
+    let [_, _, _, _, _, _, _, _, _, _, _, _, tail @ ..] = keccak256(key.to_be_bytes()).0;
+    Address(tail)
 }
 
 /// How a signature is written down.
@@ -82,23 +89,12 @@ pub fn verify(
     encoding: Encoding,
     low_s: bool,
 ) -> Result<bool, Error> {
-    use k256::ecdsa::signature::hazmat::PrehashVerifier;
-    let invalid = || Error::new(Code::PublicKeyInvalid, "publicKey");
-    // The library also reads points without a sign bit, which no Ethereum key is.
-    if !matches!(public_key, [2..=4, ..]) {
-        return Err(invalid());
-    }
-    let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| invalid())?;
-    let parsed = match encoding {
+    let key = Affine::from_sec1(public_key).ok_or_else(|| Error::new(Code::PublicKeyInvalid, "publicKey"))?;
+    let signature = match encoding {
         Encoding::Der => Signature::from_der(signature),
-        Encoding::P1363 => Signature::from_slice(signature),
+        Encoding::P1363 => signature.try_into().ok().and_then(Signature::from_be_bytes),
     };
-    let Ok(signature) = parsed else {
-        return Ok(false);
-    };
-    let normal = signature.normalize_s();
-    if low_s && normal != signature {
-        return Ok(false);
-    }
-    Ok(key.verify_prehash(digest, &normal).is_ok())
+    Ok(signature
+        .filter(|signature| !(low_s && signature.is_high()))
+        .is_some_and(|signature| signature.verifies(digest, &key)))
 }

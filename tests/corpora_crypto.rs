@@ -5,6 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use counterfoil::json::{self, Json};
+use counterfoil::secp256k1::comb::{sums_of_products, Comb, Job};
+use counterfoil::secp256k1::field::Element;
+use counterfoil::secp256k1::point::{Affine, GENERATOR};
+use counterfoil::secp256k1::signature::Signature;
 use counterfoil::{digest, hex, wasm};
 use zeroize::Zeroizing;
 
@@ -31,12 +35,26 @@ fn call(name: &str, input: &Json, secret: Option<Vec<u8>>) -> Result<Json, count
     wasm::call(name, &input.to_text(), None, secret.map(Zeroizing::new))
 }
 
-/// Runs one file; gives how many signatures were valid and invalid.
+/// Alone, and in step with another one, which must come to the same point.
+fn verifies_by_tables(signature: &Signature, digest: &[u8; 32], generator: &Comb, tables: &Comb) -> bool {
+    let (a, b) = signature.factors(digest, &signature.s().inverse().unwrap());
+    let alone = generator.sum_of_products(&a, tables, &b);
+    let other = tables;
+    let start = Affine::from_x(Element::ONE, false).unwrap();
+    let jobs = [Job { a, other, b }, Job { a: b, other, b: a }];
+    let together = sums_of_products(generator, &start, &jobs).unwrap();
+    assert_eq!(together[0], alone.to_affine());
+    signature.is_of(&alone)
+}
+
+/// Runs one file, by the key and by tables of the key; gives how many signatures were valid and invalid.
 fn wycheproof(name: &str, encoding: &str, low_s: bool) -> (usize, usize) {
     let corpus = corpus(&format!("wycheproof/{name}"));
     let mut seen = (0, 0);
+    let generator = Comb::new(&GENERATOR).unwrap();
     for group in list(&corpus, "testGroups") {
         let key = text(group.get("publicKey").unwrap(), "uncompressed");
+        let tables = Comb::new(&Affine::from_sec1(&bytes(key)).unwrap()).unwrap();
         for test in list(group, "tests") {
             let id = test.get("tcId").unwrap().to_text();
             let input = Json::object([
@@ -59,6 +77,20 @@ fn wycheproof(name: &str, encoding: &str, low_s: bool) -> (usize, usize) {
                 Ok(Json::Bool(valid)),
                 "{name} {id}"
             );
+            let signature = bytes(text(test, "sig"));
+            let signature = match encoding {
+                "der" => Signature::from_der(&signature),
+                _ => signature
+                    .as_slice()
+                    .try_into()
+                    .ok()
+                    .and_then(Signature::from_be_bytes),
+            };
+            let hash = digest::sha256(&bytes(text(test, "msg")));
+            let known = signature.is_some_and(|signature| {
+                !(low_s && signature.is_high()) && verifies_by_tables(&signature, &hash, &generator, &tables)
+            });
+            assert_eq!(known, valid, "{name} {id}, with tables of the key");
             if valid {
                 seen.0 += 1;
             } else {

@@ -147,7 +147,7 @@ fn signing_and_fast_verification_do_not_reach_each_other() {
     assert!(signing.contains("address") && secp256k1.contains("address"));
     assert!(!signing.contains("secp256k1"), "{signing:?}");
     assert!(!secp256k1.contains("signing"), "{secp256k1:?}");
-    // Its own arithmetic is built on nothing: neither on a module above it nor on a library.
+    // Its arithmetic is its own: the libraries that it is tested against, and that signing uses, have no part in it.
     for (_, path, text) in files
         .iter()
         .filter(|(_, path, _)| path.parent().unwrap().ends_with("secp256k1"))

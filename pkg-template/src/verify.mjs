@@ -25,3 +25,7 @@ export function verifySignatures(items) {
   if (isBytes(items)) return fromHex(call("verifySignaturesPacked", {}, items));
   return call("verifySignatures", { items });
 }
+
+export function forgetKeys() {
+  call("forgetKeys", {});
+}

@@ -9,7 +9,7 @@
 //! - A column is a sum of at most nine products, of which two hold a last limb whenever there are nine; so the product of a `Loose<A>` and a
 //!   `Loose<B>` has columns of at most A B (8 U² + small) < A B 2^61.001. Every function below forms products whose A B, times
 //!   the factor in front, add up to at most 3, which the compiler checks: 3 · 2^61.001 < 0.751 · 2^63. The rest of 2^61 holds what
-//!   `reduce` adds: an element times at most 8, the fold (below 2^45) and a carry (below 2^35).
+//!   `reduce` adds: three elements, the fold (below 2^45) and a carry (below 2^35).
 //! - `reduce` gives a tight element of the same class: its comment bounds each step.
 //!
 //! These bounds are those of types; the assertions of a debug build check them on values.
@@ -101,10 +101,10 @@ impl<const M: i64> Loose<M> {
         multiply_twice(&self.0, &other.0)
     }
 
-    /// The square less `one` less twice `two`.
-    pub fn squared_less(&self, one: &Element, two: &Element) -> Element {
-        const { assert!(M * M <= 3) };
-        square_less(&self.0, &one.0 .0, &two.0 .0)
+    /// The square less `other`.
+    pub fn squared_less<const N: i64>(&self, other: &Loose<N>) -> Element {
+        const { assert!(M * M <= 3 && N <= 3) };
+        square_less(&self.0, &other.0)
     }
 
     /// `self · other - c · d`.
@@ -133,6 +133,14 @@ impl<const M: i64> Loose<M> {
     pub fn less<const N: i64, const D: i64>(&self, other: &Loose<N>) -> Loose<D> {
         const { assert!(M + N <= D) };
         Loose::new(difference(&self.0, &other.0))
+    }
+
+    /// The number or, when asked for, its negative.
+    #[inline(always)]
+    pub fn turned(&self, negative: bool) -> Loose<M> {
+        // All ones or all zeros: no branch, which would be wrong every second time.
+        let mask = -i32::from(negative);
+        Loose::new(self.0.map(|limb| (limb ^ mask) - mask))
     }
 
     /// The same number, of the other sign.
@@ -185,6 +193,11 @@ impl Element {
         Element(Loose(limbs::from_be_bytes(bytes)))
     }
 
+    /// A canonical number below the group order, which is below p.
+    pub(super) const fn from_canonical(limbs: Limbs) -> Element {
+        Element(Loose(limbs))
+    }
+
     /// The one number from 0 to below p, as 32 big-endian bytes.
     pub fn to_be_bytes(&self) -> [u8; 32] {
         limbs::to_be_bytes(&self.canonical())
@@ -195,6 +208,18 @@ impl Element {
     #[inline(always)]
     pub fn minus(&self, other: &Element) -> Loose<1> {
         Loose::new(difference(&self.0 .0, &other.0 .0))
+    }
+
+    /// The sum, without a carry.
+    #[inline(always)]
+    pub fn plus(&self, other: &Element) -> Loose<2> {
+        Loose::new(sum(&self.0 .0, &other.0 .0))
+    }
+
+    /// The sum with twice another one, without a carry: below 3 (2^29 + 2^15) < 2^31.
+    #[inline(always)]
+    pub fn plus_twice(&self, other: &Element) -> Loose<3> {
+        Loose::new(sum(&self.plus(other).0, &other.0 .0))
     }
 
     /// Whether this is 0 modulo p. A tight number lies above -2^73 and below 2^256 + 2^73, so it is 0 or p then, whose lowest limbs are
@@ -305,6 +330,15 @@ impl PartialEq for Element {
 impl Eq for Element {}
 
 #[inline(always)]
+fn sum(a: &Limbs, b: &Limbs) -> Limbs {
+    let mut limbs = *a;
+    for (limb, other) in limbs.iter_mut().zip(b) {
+        *limb += other;
+    }
+    limbs
+}
+
+#[inline(always)]
 fn difference(a: &Limbs, b: &Limbs) -> Limbs {
     let mut limbs = *a;
     for (limb, other) in limbs.iter_mut().zip(b) {
@@ -412,10 +446,6 @@ fn square_thrice(a: &Limbs) -> Element {
 }
 
 #[inline(never)]
-fn square_less(a: &Limbs, one: &Limbs, two: &Limbs) -> Element {
-    let mut added = one.map(|limb| -i64::from(limb));
-    for (sum, limb) in added.iter_mut().zip(two) {
-        *sum -= 2 * i64::from(*limb);
-    }
-    reduce(limbs::square(a), &added)
+fn square_less(a: &Limbs, b: &Limbs) -> Element {
+    reduce(limbs::square(a), &b.map(|limb| -i64::from(limb)))
 }

@@ -114,7 +114,7 @@ impl Jacobian {
         let l = self.x.squared_thrice();
         let b = self.y.squared_twice();
         let t = self.x.times_twice(&b);
-        let x = l.squared_less(&Element::ZERO, &t);
+        let x = l.squared_less(&t.plus(&t));
         Jacobian {
             x,
             y: l.times_less_squared_twice(&t.minus(&x), &b),
@@ -141,7 +141,7 @@ impl Jacobian {
         let hh = h.squared();
         let hhh = hh.times(&h);
         let v = self.x.times(&hh);
-        let x = r.squared_less(&hhh, &v);
+        let x = r.squared_less(&hhh.plus_twice(&v));
         Jacobian {
             x,
             y: r.times_less_product(&v.minus(&x), &self.y, &hhh),
@@ -174,5 +174,18 @@ impl Jacobian {
             x: self.x.times(&square),
             y: self.y.times(&square.times(inverse)),
         }
+    }
+
+    /// This point of an isomorphic curve on the one where z is `factor` times as large.
+    pub(super) fn scaled(&self, factor: &Element) -> Jacobian {
+        Jacobian {
+            z: self.z.times(factor),
+            ..*self
+        }
+    }
+
+    /// x, y and z as they are.
+    pub(super) fn parts(&self) -> (&Element, &Element, &Element) {
+        (&self.x, &self.y, &self.z)
     }
 }

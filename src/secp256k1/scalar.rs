@@ -1,5 +1,6 @@
 //! Numbers that points are multiplied by: integers modulo the group order n, in variable time. They are always canonical.
 
+use super::field::Element;
 use super::inverse::Modulus;
 use super::limbs::{self, Columns, Limbs, BITS, MASK};
 
@@ -67,6 +68,11 @@ impl Scalar {
     /// 32 big-endian bytes.
     pub fn to_be_bytes(&self) -> [u8; 32] {
         limbs::to_be_bytes(&self.0)
+    }
+
+    /// The same number as a coordinate.
+    pub fn to_element(&self) -> Element {
+        Element::from_canonical(self.0)
     }
 
     /// Whether it is 0.

@@ -1,5 +1,7 @@
 //! Calls about typed data, authorizations and signatures.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::Input;
 use crate::address::Address;
 use crate::eip3009::{Authorization, AuthorizationDigest, Cancellation};
@@ -8,7 +10,7 @@ use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::network::Network;
 use crate::permit2::Permit;
-use crate::secp256k1::{self, Encoding};
+use crate::secp256k1::{self, Claim, Encoding, Keys};
 use crate::{hex, signing};
 
 /// Answers the call when its name belongs here.
@@ -31,6 +33,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .map(|key| key.to_json()),
         "verifySignatures" => verify_signatures(input),
         "verifySignaturesPacked" => input.bytes("packed").map(verify_packed),
+        "forgetKeys" => Ok(forget_keys()),
         "rawSignDigest" => sign_digest(input),
         "rawRecover" => recover(input),
         "rawVerify" => verify(input),
@@ -165,34 +168,53 @@ fn verify(input: &Input) -> Result<Json, Error> {
     secp256k1::verify(&key, &digest, &signature, encoding, low_s).map(Json::Bool)
 }
 
+/// Keys of signers met by earlier calls. Answers don't depend on them, only how soon they come.
+static KEYS: Mutex<Keys> = Mutex::new(Keys::new());
+
+/// The verdicts, in order; what could not be read is false.
+fn verdicts(items: Vec<Option<Claim>>) -> Vec<bool> {
+    let claims: Vec<Claim> = items.iter().flatten().copied().collect();
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut verdicts = keys.verify(&claims).into_iter();
+    items
+        .iter()
+        .map(|item| item.is_some() && verdicts.next().unwrap_or(false))
+        .collect()
+}
+
 /// A malformed item is false, not an error: one bad line must not hide the verdicts of the others.
 fn verify_signatures(input: &Input) -> Result<Json, Error> {
-    let check = |item: &Json| -> Result<bool, Error> {
-        let digest = item.read("digest", digest32)?;
-        let signature = item.read("signature", |text| secp256k1::parse_signature(text.as_str()?))?;
-        let signer = item.read("signer", Address::from_json)?;
-        Ok(secp256k1::recover(&digest, &signature)? == signer)
+    let claim = |item: &Json| -> Result<Claim, Error> {
+        Ok(Claim {
+            digest: item.read("digest", digest32)?,
+            signature: item.read("signature", |text| secp256k1::parse_signature(text.as_str()?))?,
+            signer: item.read("signer", Address::from_json)?,
+        })
     };
     let items = input.json.read("items", Json::as_array)?;
+    let claims = items.iter().map(|item| claim(item).ok()).collect();
     Ok(Json::Array(
-        items
-            .iter()
-            .map(|item| Json::Bool(check(item).unwrap_or(false)))
-            .collect(),
+        verdicts(claims).into_iter().map(Json::Bool).collect(),
     ))
 }
 
 /// Digest 32, signature 65, signer 20 bytes an item; one byte an answer. A rest shorter than an item is one false answer.
 fn verify_packed(packed: &[u8]) -> Json {
-    let check = |item: &[u8]| -> Option<bool> {
+    let claim = |item: &[u8]| -> Option<Claim> {
         let (digest, rest) = item.split_first_chunk::<32>()?;
         let (signature, signer) = rest.split_first_chunk::<65>()?;
-        Some(secp256k1::recover(digest, signature).ok()?.0 == *signer)
+        Some(Claim {
+            digest: *digest,
+            signature: *signature,
+            signer: Address(signer.try_into().ok()?),
+        })
     };
-    encoded(
-        packed
-            .chunks(117)
-            .map(|item| u8::from(check(item).unwrap_or(false)))
-            .collect::<Vec<u8>>(),
-    )
+    let verdicts = verdicts(packed.chunks(117).map(claim).collect());
+    encoded(verdicts.into_iter().map(u8::from).collect::<Vec<u8>>())
+}
+
+/// Gives the memory of the keys met back.
+fn forget_keys() -> Json {
+    KEYS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    Json::Null
 }

@@ -115,7 +115,15 @@ pub fn sums(seed: u64, rounds: u64, counts: &Counts) {
         ring.same(&a.squared(), &aa, "a²");
         ring.same(&a.squared_twice(), &(&aa * 2), "2 a²");
         ring.same(&a.squared_thrice(), &(&aa * 3), "3 a²");
-        ring.same(&a.squared_less(&e, &f), &(&aa - &ve - &vf * 2), "a² - e - 2 f");
+        ring.same(&a.squared_less(&e.plus(&f)), &(&aa - &ve - &vf), "a² - e - f");
+        ring.same(
+            &a.squared_less(&e.plus_twice(&f)),
+            &(&aa - &ve - &vf * 2),
+            "a² - e - 2 f",
+        );
+        ring.same(&a.squared_less(&three), &(&aa - &vthree), "a² - 3");
+        ring.same(&wide.turned(true).tight(), &-&vwide, "turned");
+        ring.same(&wide.turned(false).tight(), &vwide, "not turned");
         ring.same(&e.minus(&f).tight(), &(&ve - &vf), "e - f");
         ring.same(&three.tight(), &vthree, "3");
         ring.same(&a.less::<1, 2>(&b).negated().tight(), &(&vb - &va), "-(a - b)");
@@ -124,7 +132,7 @@ pub fn sums(seed: u64, rounds: u64, counts: &Counts) {
         assert_eq!(e.is_odd(), e_bytes[31] & 1 == 1);
         assert_eq!(e.is_zero(), e_bytes == [0; 32]);
         assert_eq!(e == f, e_bytes == ring.reduced(&vf));
-        counts.add("field operations", 19);
+        counts.add("field operations", 23);
     }
 }
 

@@ -3,10 +3,12 @@
 //! Every case comes from the seed, so a failure comes again; the numbers printed at the end say how many there were. `--all` is the
 //! long run, which wants a release build.
 
+mod comb;
 mod field;
 mod point;
 mod random;
 mod scalar;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -35,12 +37,18 @@ pub fn hex(text: &str) -> [u8; 32] {
 /// An area: what it runs, and with how many rounds in a short and in a long run.
 type Area = (fn(u64, u64, &Counts), u64, u64);
 
-const AREAS: [Area; 5] = [
+const AREAS: [Area; 11] = [
     (field::sums, 40_000, 4_000_000),
     (field::inverses, 10_000, 1_000_000),
     (scalar::functions, 100_000, 8_000_000),
     (point::sums, 10_000, 1_000_000),
     (point::keys, 5_000, 200_000),
+    (comb::products, 2_000, 300_000),
+    (comb::exceptional, 320, 20_000),
+    (verdict::one_by_one, 3_000, 350_000),
+    (verdict::wrapped, 150, 100_000),
+    (verdict::lists, 6_000, 700_000),
+    (verdict::signers, 20, 400),
 ];
 
 fn main() -> ExitCode {
