@@ -25,6 +25,7 @@ use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::{self, Json};
 use crate::receipt::record::{self, Attempt, Record};
+use crate::sorting::{set, sort_by};
 use purchase::{Purchase, Transfer};
 
 /// The findings of the bundles, in an order that does not depend on the order of the bundles: by the text of the
@@ -50,21 +51,21 @@ pub fn find_conflicts(bundles: &[&str]) -> Result<Vec<Finding>, Error> {
         undelivered(intent_id, purchase, &mut found);
         quotes(intent_id, purchase, &mut found);
     }
-    found.sort_by_cached_key(|one| {
-        let Finding {
-            intents,
-            attempts,
-            transactions,
-            ..
-        } = one.clone();
-        (one.code.as_str(), intents, attempts, transactions, one.why)
-    });
+    fn key(one: &Finding) -> (&str, &[String], &[String], &[String], &str) {
+        (
+            one.code.as_str(),
+            &one.intents,
+            &one.attempts,
+            &one.transactions,
+            one.why,
+        )
+    }
+    sort_by(&mut found, |one, other| key(one).cmp(&key(other)));
     Ok(found)
 }
 
 fn sorted(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
-    let set: BTreeSet<String> = texts.into_iter().map(Into::into).collect();
-    set.into_iter().collect()
+    set(texts.into_iter().map(Into::into)).into_iter().collect()
 }
 
 /// A finding about transfers.
@@ -103,7 +104,7 @@ fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
     groups.extend(quotes.into_values());
     let mut owed = BTreeSet::new();
     for mut group in groups {
-        group.sort_by(|one, other| one.order().cmp(&other.order()));
+        sort_by(&mut group, |one, other| one.order().cmp(&other.order()));
         let mut counted: Vec<&Transfer> = Vec::new();
         for transfer in group {
             if counted.iter().any(|other| other.same(transfer)) {
@@ -161,7 +162,7 @@ fn shared_transactions(purchases: &Purchases, found: &mut Vec<Finding>) {
         }
     }
     for claims in named.values().filter(|claims| claims.len() > 1) {
-        let slots: BTreeSet<_> = claims.iter().map(|claim| &claim.slot).collect();
+        let slots = set(claims.iter().map(|claim| &claim.slot));
         let shown = slots.len() == claims.len() && claims.iter().all(|claim| claim.proven);
         if !shown {
             let finding = Finding::new(
@@ -311,7 +312,7 @@ fn quotes(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
     let of = |hash: [u8; 32]| attempts().filter(move |attempt| attempt.quote_hash == hash);
     let payable = |hash: &[u8; 32]| of(*hash).next().is_none() || of(*hash).any(|attempt| !attempt.is_void());
     let held = purchase.records.iter().flat_map(|record| &record.quotes);
-    let open: BTreeSet<[u8; 32]> = held.map(|quote| quote.hash).filter(payable).collect();
+    let open = set(held.map(|quote| quote.hash).filter(payable));
     if open.len() > 1 {
         let paying = attempts().filter(|attempt| open.contains(&attempt.quote_hash));
         found.push(Finding {

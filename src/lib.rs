@@ -8,6 +8,8 @@
 
 pub mod error;
 
+pub mod sorting;
+
 pub mod hex;
 
 pub mod base64;

@@ -20,6 +20,7 @@
 //! So `page` 1, 2, 3 and `offset` 0, 50, 100 are three requests, and so are three words and three `orderId`s; `cursor`, `requestId`, a clock's
 //! time and a stray UUID are not. Equal calls raise nothing. A protected field can't be declared volatile and is not reported.
 
+use core::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pointer::{is_protected, plain};
@@ -27,6 +28,7 @@ use super::{Pointer, Rule};
 use crate::error::{Code, Error};
 use crate::finding::{Finding, Severity};
 use crate::json::Json;
+use crate::sorting::{map, set, sort_by};
 use crate::time::{self, Seconds};
 
 /// Window when none is given.
@@ -71,7 +73,7 @@ pub fn missed_fields(calls: &[Call], window: Seconds) -> Result<Vec<Finding>, Er
         seen.push(read.map_err(|error| error.within(&format!("calls[{index}]")))?);
     }
     // The order of the log does not matter.
-    seen.sort_by(|one, other| (one.call.at, &one.text).cmp(&(other.call.at, &other.text)));
+    sort_by(&mut seen, in_time);
     let mut found = reused_keys(&seen);
     found.extend(changing(&seen, window));
     Ok(found)
@@ -81,6 +83,10 @@ struct Seen<'a> {
     call: &'a Call,
     args: Json,
     text: String,
+}
+
+fn in_time(one: &Seen, other: &Seen) -> Ordering {
+    (one.call.at, &one.text).cmp(&(other.call.at, &other.text))
 }
 
 fn reused_keys(seen: &[Seen]) -> Vec<Finding> {
@@ -138,17 +144,11 @@ impl Fields {
 
     /// `*` where a field of many elements is meant.
     fn texts(&self) -> Vec<String> {
-        let pointers: BTreeSet<String> = self
-            .0
-            .iter()
-            .map(
-                |(any, places)| match places.first().filter(|_| places.len() == 1) {
-                    Some(one) => Pointer(one.clone()).to_text(),
-                    None => Pointer(any.clone()).to_text(),
-                },
-            )
-            .collect();
-        pointers.into_iter().collect()
+        let text = |(any, places): (&Vec<String>, &BTreeSet<Vec<String>>)| match places.first() {
+            Some(one) if places.len() == 1 => Pointer(one.clone()).to_text(),
+            _ => Pointer(any.clone()).to_text(),
+        };
+        set(self.0.iter().map(text)).into_iter().collect()
     }
 }
 
@@ -181,8 +181,8 @@ fn differences<'a>(one: &'a Json, other: &'a Json, path: &mut Vec<Step<'a>>, fie
     match (one, other) {
         (Json::Object(left), Json::Object(right)) => {
             // Looked up by name in a map, so that wide objects cost no more than their size.
-            let right: BTreeMap<&str, &Json> = members(right).collect();
-            let names: BTreeSet<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
+            let right = map(members(right));
+            let names = set(left.iter().map(|(name, _)| name.as_str()));
             for (name, value) in members(left) {
                 step(Step::Member(name), Some(value), right.get(name).copied());
             }
@@ -228,7 +228,7 @@ fn changing(seen: &[Seen], window: Seconds) -> Vec<Finding> {
     let mut tools: BTreeMap<&str, Fields> = BTreeMap::new();
     for ((tool, ..), calls) in &groups {
         let mut calls: Vec<_> = calls.values().collect();
-        calls.sort_by(|(one, _), (other, _)| (one.call.at, &one.text).cmp(&(other.call.at, &other.text)));
+        sort_by(&mut calls, |(one, _), (other, _)| in_time(one, other));
         for three in calls.windows(3) {
             let [(one, a), (_, b), (other, c)] = three else {
                 continue;
@@ -274,7 +274,7 @@ impl Lookout {
     fn blank<'a>(&self, value: &'a Json, path: &mut Vec<Step<'a>>, leaves: &mut Vec<Leaf<'a>>) -> Json {
         match value {
             Json::Object(object) => {
-                let sorted: BTreeMap<&str, &Json> = members(object).collect();
+                let sorted = map(members(object));
                 let mut out = Vec::new();
                 for (name, value) in sorted {
                     path.push(Step::Member(name));

@@ -11,6 +11,7 @@ use crate::hex;
 use crate::intent;
 use crate::json::Json;
 use crate::receipt;
+use crate::sorting::sort_by;
 use crate::x402::payment_required::Offer;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
@@ -185,7 +186,7 @@ fn timeline(intent: &Intent, held: &Json, known: bool) -> Result<Vec<Event>, Err
         let reason = intent.reason.clone();
         events.push(whole(at, What::Released { reason }));
     }
-    events.sort_by_key(|event| event.at);
+    sort_by(&mut events, |one, other| one.at.cmp(&other.at));
     Ok(events)
 }
 

@@ -10,6 +10,7 @@ use crate::evidence::{self, Context, VerdictKind};
 use crate::hex;
 use crate::network::Network;
 use crate::receipt::record::{Attempt, Record};
+use crate::sorting::sort_by;
 use crate::x402::settlement_response;
 
 /// The slot in the token contract that authorizations compete for.
@@ -105,12 +106,18 @@ pub(super) fn purchases<'a>(
     }
     for (intent_id, purchase) in &mut found {
         for (key, attempts) in &mut purchase.slots {
-            attempts.sort_by_key(|attempt| (attempt.id, attempt.state, attempt.authorization.valid_before()));
+            sort_by(attempts, |one, other| {
+                (one.id, one.state, one.authorization.valid_before()).cmp(&(
+                    other.id,
+                    other.state,
+                    other.authorization.valid_before(),
+                ))
+            });
             purchase.transfers.extend(transfer(intent_id, key, attempts));
         }
-        purchase
-            .transfers
-            .sort_by(|one, other| one.order().cmp(&other.order()));
+        sort_by(&mut purchase.transfers, |one, other| {
+            one.order().cmp(&other.order())
+        });
     }
     Ok(found)
 }

@@ -1,8 +1,6 @@
 //! Receipts in their block: the proof that a receipt stands under a header's receipts root, what it says, and the making of
 //! such a proof from all receipts of the block.
 
-use std::collections::BTreeMap;
-
 use alloy_primitives::{Bloom, BloomInput};
 
 use super::header::Header;
@@ -11,6 +9,7 @@ use super::rpc::{quantity, Reason, Word};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
+use crate::sorting::map;
 use crate::trie;
 
 /// What a receipt inside a block says.
@@ -103,9 +102,7 @@ pub fn receipt_proof_from(receipts: &Json, index: u64) -> Result<Json, Error> {
         return Err(Error::new(Code::NumberOutOfRange, "index"));
     }
     let numbered = (0_u64..).zip(receipts);
-    let entries: BTreeMap<_, _> = numbered
-        .map(|(at, receipt)| (trie::index_key(at), receipt))
-        .collect();
+    let entries = map(numbered.map(|(at, receipt)| (trie::index_key(at), receipt)));
     let (root, proof) = trie::build(&entries, &trie::index_key(index))?;
     let proof = proof.into_iter().map(|node| Json::text(hex::encode(node)));
     Ok(Json::object([

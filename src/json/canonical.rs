@@ -300,7 +300,7 @@ impl Pass<'_> {
 
 /// Names by their UTF-16 code units (RFC 8785 section 3.2.3). That is the order of their bytes, except that what takes four bytes takes
 /// surrogates, which come before U+E000.
-fn utf16_order(left: &str, right: &str) -> Ordering {
+pub(super) fn utf16_order(left: &str, right: &str) -> Ordering {
     let rank = |byte: u8| match byte {
         0xf0.. => 0xee,
         0xee..=0xef => byte + 0x10,

@@ -3,6 +3,7 @@
 use super::write::plain_prefix;
 use super::{Json, MAX_DEPTH, MAX_LEN};
 use crate::error::{Code, Error};
+use crate::sorting::sort_by;
 
 /// Parses one JSON text. Errors: `too_large`, `json_too_deep`, `lone_surrogate`, `duplicate_key`, `json_invalid`.
 pub fn parse(text: &str) -> Result<Json, Error> {
@@ -234,7 +235,7 @@ fn has_duplicate(members: &[(String, Json)]) -> bool {
             .any(|(index, (name, _))| members.iter().skip(index + 1).any(|(other, _)| other == name));
     }
     let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
-    names.sort_unstable();
+    sort_by(&mut names, |left, right| left.cmp(right));
     names
         .windows(2)
         .any(|pair| matches!(pair, [left, right] if left == right))

@@ -1,7 +1,9 @@
 //! The texts of a value: as it came, and canonical (RFC 8785).
 
+use super::canonical::utf16_order;
 use super::Json;
 use crate::error::{Code, Error};
+use crate::sorting::sort_by;
 
 impl Json {
     /// Compact JSON text; member order and number literals as they are.
@@ -66,7 +68,7 @@ impl Json {
             Json::Object(members) => {
                 let mut order: Vec<&(String, Json)> = members.iter().collect();
                 if sorted {
-                    order.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
+                    sort_by(&mut order, |(left, _), (right, _)| utf16_order(left, right));
                 }
                 out.push('{');
                 for (index, (name, value)) in order.into_iter().enumerate() {

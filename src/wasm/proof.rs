@@ -1,13 +1,12 @@
 //! Calls about Merkle proofs.
 
-use std::collections::BTreeMap;
-
 use super::Input;
 use crate::address::Address;
 use crate::error::{Code, Error};
 use crate::evidence::{self, Header};
 use crate::hex;
 use crate::json::Json;
+use crate::sorting::map;
 use crate::trie;
 
 /// Answers the call when its name belongs here.
@@ -44,7 +43,7 @@ fn verify(json: &Json) -> Result<Json, Error> {
 fn proof(json: &Json) -> Result<Json, Error> {
     let entry = |entry: &Json| Ok((entry.read("key", data)?, entry.read("value", data)?));
     let entries = json.read("entries", |entries| entries.as_list(entry))?;
-    let entries: BTreeMap<_, _> = entries.into_iter().collect();
+    let entries = map(entries);
     let key = json.read("key", data)?;
     let (root, proof) = trie::build(&entries, &key).map_err(|error| error.within("entries"))?;
     Ok(Json::object([
