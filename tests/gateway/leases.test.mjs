@@ -29,21 +29,22 @@ after(async () => {
   await pool.end();
 });
 
-/** A process; `here` resolves once it has come to its point, `end` with what it told last, once it is gone. */
+/** A process that is `ready` and buys once it may `begin`; `here` resolves once it has come to its point, `end` with what it told last, once it is gone. */
 function worker(t, options) {
-  const child = spawn(process.execPath, [WORKER, JSON.stringify({ pool: config, ...options })], { env: { ...process.env, AGENT_KEY: KEYS.payer }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [WORKER, JSON.stringify({ pool: config, ...options })], { env: { ...process.env, AGENT_KEY: KEYS.payer }, stdio: ["pipe", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
+  child.stdin.on("error", () => {});
   const said = {};
-  let come;
-  const here = new Promise((done) => (come = done));
+  const come = {};
+  const [ready, here] = ["ready", "here"].map((event) => new Promise((done) => (come[event] = done)));
   const gone = new Promise((done) => child.once("close", done));
   createInterface({ input: child.stdout }).on("line", (line) => {
     const told = JSON.parse(line);
     said[told.event] = told;
-    if (told.event === "here") come(told);
+    come[told.event]?.(told);
   });
-  const end = gone.then(() => (come(undefined), said.end));
-  return { here, end, kill: (signal) => child.kill(signal) };
+  const end = gone.then(() => (come.ready(), come.here(), said.end));
+  return { ready, begin: () => child.stdin.write("begin\n"), here, end, kill: (signal) => child.kill(signal) };
 }
 
 /** Runs both workers over one purchase; `kills` says whether the first dies at its point or comes back after the other's end. */
@@ -52,18 +53,22 @@ async function meet(t, label, kills) {
   const table = `leases_${intent.replaceAll("-", "_")}`;
   const options = { table, rpc, url, intent, signed };
   const journal = postgresJournal({ pool, table });
-  const leaseNow = async () => (await pool.query(`SELECT token::int AS token, until > '-infinity' AS held FROM ${table}_leases WHERE name LIKE 'call/%'`)).rows[0];
+  const leaseNow = async () => (await pool.query(`SELECT until > '-infinity' AS held, extract(epoch FROM until)::float8 AS until FROM ${table}_leases WHERE name LIKE 'call/%'`)).rows[0];
 
   const one = worker(t, { ...options, [kills ? "killAt" : "stopAt"]: label });
+  const other = worker(t, options);
+  assert.ok((await one.ready) && (await other.ready));
+  one.begin();
   assert.equal((await one.here)?.label, label);
   if (kills) {
     one.kill("SIGKILL");
     assert.equal(await one.end, undefined);
   }
   const [before, book, lease] = [signedIn({ signed }), await bookOf(journal), await leaseNow()];
-  const second = await worker(t, options).end;
+  other.begin();
+  const second = await other.end;
   assert.equal(second.answer, GOODS.sha256, JSON.stringify(second.error));
-  const [after, leaseAfter] = [await bookOf(journal), await leaseNow()];
+  const after = await bookOf(journal);
   let first;
   if (!kills) {
     one.kill("SIGCONT");
@@ -75,7 +80,7 @@ async function meet(t, label, kills) {
   assert.equal((await market.used(all[0].nonce)).length, 1, "one transfer");
   const sent = seller.payments.filter(({ payload }) => payload.authorization.nonce === all[0].nonce);
   assert.equal(new Set(sent.map(({ payload }) => payload.signature)).size, 1, "the same bytes, whoever sends them");
-  return { label, keeps: true, goods: GOODS, book, before, after, signed: all, first, second, lease, leaseAfter, outcome: after.intent.status };
+  return { label, keeps: true, goods: GOODS, book, before, after, signed: all, first, second, lease, outcome: after.intent.status };
 }
 
 const rows = rowsOf(import.meta.url);

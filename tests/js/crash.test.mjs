@@ -32,7 +32,9 @@ async function interrupted(seller, url, killAt, { lose = false } = {}) {
   const second = await run(purchase);
   const outcome = await books(market, purchase, second, lose ? "authorization_used" : undefined);
   const after = await leftIn(purchase);
-  return { label: first.killedAt, keeps: seller.keeps, goods: GOODS, book, before, after, signed: signedIn(purchase), second: second.end, outcome };
+  const sent = second.end.points.filter((label) => /^send paid \d+ before$/.test(label)).length;
+  const arrived = seller.payments.filter(({ payload }) => payload.authorization.nonce === signedIn(purchase)[0].nonce).length - sent;
+  return { arrived, label: first.killedAt, keeps: seller.keeps, goods: GOODS, book, before, after, signed: signedIn(purchase), second: second.end, outcome };
 }
 
 /** What a journal's file holds, read from a copy: a process that died still has its lock. */
