@@ -311,6 +311,17 @@ pub struct Attempt {
     pub given_by: Option<String>,
 }
 
+/// Whether a recorded verdict is about a block that can still be replaced.
+pub fn is_not_final(verdict: &Json) -> bool {
+    let reasons = verdict.get("reasons").and_then(|list| list.as_array().ok());
+    reasons.is_some_and(|list| list.contains(&Json::text("not_final")))
+}
+
+fn moved(verdict: &Json) -> bool {
+    let kind = verdict.get("verdict").and_then(|kind| kind.as_str().ok());
+    matches!(kind, Some("paid" | "paid_wrong_terms"))
+}
+
 /// Observations kept; older ones are dropped so that a record's size stays bounded.
 const OBSERVATIONS_KEPT: usize = 16;
 
@@ -406,6 +417,20 @@ impl Attempt {
                 sum.checked_add(slot.authorization.value())
             })
             .unwrap_or(largest)
+    }
+
+    /// Whether money was seen to move in a block that can still be replaced, and in no final one.
+    pub fn is_provisional(&self) -> bool {
+        let provisional = |slot: Slot| {
+            slot.verdict
+                .is_some_and(|verdict| moved(verdict) && is_not_final(verdict))
+        };
+        self.has_moved() && self.slots().any(provisional)
+    }
+
+    /// Whether money was seen to move under one of its nonces.
+    pub const fn has_moved(&self) -> bool {
+        matches!(self.state.proven(), Some((_, Money::Proven, _)))
     }
 
     /// The transaction that settled it: read from the chain, else as the seller named it.

@@ -16,7 +16,7 @@ use crate::digest;
 use crate::eip3009::Authorization;
 use crate::eip712::{self, Domain};
 use crate::error::{Code, Error};
-use crate::evidence::{self, Context, VerdictKind};
+use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::{self, Json};
@@ -99,6 +99,8 @@ pub struct Claim {
     pub signed: Option<Signed>,
     /// The transaction that paid.
     pub transaction: Option<String>,
+    /// The payment was only seen in a block that can still be replaced; `final: false` in the file.
+    pub provisional: bool,
     /// What the seller said about the settlement, as it came.
     pub settlement: Option<String>,
     /// The payer's own reads of the chain.
@@ -180,6 +182,7 @@ impl Claim {
             payment_id_hash: json.read_opt("paymentIdHash", word)?,
             signed: json.read_opt("authorization", Signed::from_json)?,
             transaction: json.read_opt("transaction", transaction)?,
+            provisional: json.read_opt("final", Json::as_bool)? == Some(false),
             settlement: json.read_opt("settlement", Json::as_string)?,
             evidence: json.read("evidence", Json::as_array)?.to_vec(),
             response_sha256: json.read_opt("responseSha256", word)?,
@@ -224,6 +227,7 @@ impl Claim {
         .with_some("paymentIdHash", self.payment_id_hash.as_ref().map(encoded))
         .with_some("authorization", self.signed.as_ref().map(Signed::to_json))
         .with_some("transaction", self.transaction.as_deref().map(Json::text))
+        .with_some("final", self.provisional.then_some(Json::Bool(false)))
         .with_some("settlement", self.settlement.as_deref().map(Json::text))
         .with_some("proof_of_payment", self.proof_of_payment())
     }
@@ -345,11 +349,15 @@ impl Claim {
 
     /// The first thing in which the claim contradicts itself, its statement aside.
     pub fn contradiction(&self) -> Option<&'static str> {
-        let rules: [(&'static str, bool); 3] = [
+        let rules: [(&'static str, bool); 4] = [
             ("The authorization is about another payment.", self.one_payment()),
             (
                 "The payer's own reads do not show this transaction.",
                 self.evidence.is_empty() || self.read(),
+            ),
+            (
+                "Whether the payment is final is not what the payer's own reads say.",
+                self.evidence.is_empty() || self.verdict().is_provisional() == self.provisional,
             ),
             ("A transaction is named that nothing here shows.", self.named()),
         ];
@@ -365,9 +373,14 @@ impl Claim {
         })
     }
 
-    fn read(&self) -> bool {
+    /// What the payer's own reads say.
+    fn verdict(&self) -> Verdict {
         let context = Context::new(self.network.clone(), self.asset);
-        let verdict = evidence::resolve(&[self.slot()], &context, &self.evidence);
+        evidence::resolve(&[self.slot()], &context, &self.evidence)
+    }
+
+    fn read(&self) -> bool {
+        let verdict = self.verdict();
         verdict.verdict == VerdictKind::Paid && verdict.transaction == self.transaction
     }
 

@@ -11,6 +11,7 @@
 //! - After a conflict nothing is signed or sent for the intent again; the chain is read where it can be.
 //! - Once an intent is handed over, whoever gave it signs nothing for it, and only sends what is written down.
 //! - A reservation ends with a proof (spent, dead, cancelled) or when the attempt was never signed.
+//! - A payment that was seen below finality is read again by every call until a final block shows it.
 
 mod answer;
 mod buy;
@@ -19,6 +20,7 @@ mod claim;
 mod effect;
 mod hand_over;
 mod price;
+mod recheck;
 pub mod record;
 mod recover;
 mod split;
@@ -170,6 +172,7 @@ fn occurrence_id(state: &State, context: Context<'_>) -> Result<String, Error> {
 
 fn load_intent(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     state.phase = Phase::LoadIntent;
+    state.read = false;
     Ok(Effect::Load(keys(state, context)?))
 }
 
@@ -236,6 +239,12 @@ fn on_intent(state: &mut State, records: &[Record], context: Context<'_>) -> Res
 
 /// The records are there: what the call is for decides what comes next.
 fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    if state.start.mode == Mode::Fetch {
+        return enter(state, context);
+    }
+    if let Some(read) = recheck::begin(state, context)? {
+        return Ok(read);
+    }
     match state.start.mode {
         Mode::Fetch => enter(state, context),
         Mode::Resume => recover::resume(state, context),
@@ -308,6 +317,9 @@ fn enter(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         state.series = Some(intent.occurrence + 1);
         state.intent_id = occurrence_id(state, context)?;
         return load_intent(state, context);
+    }
+    if let Some(read) = recheck::begin(state, context)? {
+        return Ok(read);
     }
     match intent.status {
         Status::Released => {
@@ -386,12 +398,7 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         Some(Then::Settle) => recover::settle(state, context),
         Some(Then::FetchAnswer) => recover::fetch_answer(state, context),
         Some(Then::Probe) => Ok(probe(state, context)),
-        Some(Then::Reenter) => match state.start.mode {
-            Mode::Fetch => recover::reenter(state, context),
-            Mode::HandOver => hand_over::begin(state, context),
-            Mode::TakeOver => take_over::begin(state, context),
-            _ => recover::resume(state, context),
-        },
+        Some(Then::Reenter) => begin(state, context),
         Some(Then::Deliver) => {
             state.phase = Phase::Deliver;
             Ok(Effect::Deliver(told::resolution(state, "settled")))

@@ -201,6 +201,11 @@ impl Verdict {
         }
     }
 
+    /// Whether the block it was read from can still be replaced, so that the next read may say something else.
+    pub fn is_provisional(&self) -> bool {
+        self.reasons.iter().any(|reason| reason == "not_final")
+    }
+
     /// `{verdict, money, next, decidableAt?, transaction?, amount?, index?, provedIn?, reasons}`.
     pub fn to_json(&self) -> Json {
         Json::object([
@@ -226,6 +231,11 @@ impl Verdict {
             Json::Array(self.reasons.iter().map(Json::text).collect()),
         )
     }
+}
+
+/// The number of the block at which a source was read.
+pub fn block_number(evidence: &Json) -> Option<u64> {
+    Some(rpc::block(evidence.get("block")?)?.number)
 }
 
 /// Reads the evidence of one or several sources for the authorizations signed under one nonce.

@@ -82,6 +82,15 @@ impl Json {
         }
     }
 
+    /// The same object without a member.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Json {
+        if let Json::Object(members) = &mut self {
+            members.retain(|(key, _)| key != name);
+        }
+        self
+    }
+
     /// A member that is there and not null.
     pub fn get(&self, name: &str) -> Option<&Json> {
         match self {

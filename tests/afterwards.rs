@@ -127,12 +127,13 @@ fn a_lost_history_is_claimed() {
     let read = host.on(&price(10_000, SELLER));
     let evidence = chain(SEPOLIA, &read, 1, Some((SELLER, 10_000)));
     assert_fails(&host.evidence(&evidence), "authorization_used", "proven");
-    let asked = host.intent("claim");
+    // What was read there was not final yet: it is read again.
+    assert_eq!(text(&host.intent("claim"), "type"), "read_chain");
+    let asked = host.evidence(&evidence.replace("latest", "finalized"));
     let done = host.on(&signed(&asked, &KEY));
     let claim = json::parse(claim_of(&done)).unwrap();
     assert!(claim.get("authorization").is_none());
     assert_eq!(text(claim.get("statement").unwrap(), "why"), "history_lost");
-    // What was read there was not final yet.
     let report = verified(claim_of(&done), &evidence.replace("latest", "finalized"));
     assert_eq!(text(&report, "verdict"), "verified", "{}", report.to_text());
 }

@@ -47,6 +47,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/upto.rs", &["settlement_differs"]),
+    ("tests/finality.rs", &["payment_vanished"]),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

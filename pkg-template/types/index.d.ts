@@ -108,7 +108,10 @@ export interface Payer {
 export interface IntentInit { id?: string; purpose?: string; scope?: string; parent?: string; budget?: Amount }
 export interface ApprovalRequest { intentId: string; reason: string; amount: Amount; network: Network; asset: Address; spent: Amount }
 export interface Resolution {
-  intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex; receipt?: string; response?: Response;
+  intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex;
+  /** False while the payment was only seen in a block that can still be replaced: every call and `resume` read it again until it is final. */
+  final?: false;
+  receipt?: string; response?: Response;
 }
 export interface Finding {
   code: string; severity: "info" | "alert"; intents: string[]; attempts: string[]; amount?: Amount; asset?: Address; network?: Network; next: Next; why: string;

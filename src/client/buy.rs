@@ -3,13 +3,13 @@
 use super::price::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
-use super::{recover, told};
+use super::{recheck, recover, told};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Header, Part};
 use crate::authorization::{Authorization, Method};
 use crate::eip3009;
 use crate::error::{Code, Error, Money, Next};
-use crate::evidence::{self, VerdictKind};
+use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
@@ -37,7 +37,7 @@ pub(super) fn inspect_or_plan(
     choice: &Choice,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
-    let planned = authorizations(state, choice, context)?;
+    let planned = authorizations(state, &choice.terms, context)?;
     let fresh = |one: &Authorization| {
         let intent = state.intent.as_ref();
         intent.is_none_or(|intent| intent.siblings(&one.nonce()).is_empty())
@@ -57,7 +57,7 @@ fn inspect(
 ) -> Result<Effect, Error> {
     state.phase = Phase::Inspect(tag.to_owned());
     state.part = part;
-    let planned = authorizations(state, choice, context)?;
+    let planned = authorizations(state, &choice.terms, context)?;
     let one = planned
         .get(part)
         .ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
@@ -76,7 +76,7 @@ pub(super) fn on_inspected(
     if recover::wrong_chain(evidence, &choice.terms.network) {
         return Ok(fail(state, Code::ChainMismatch.into()));
     }
-    let planned = authorizations(state, &choice, context)?;
+    let planned = authorizations(state, &choice.terms, context)?;
     let (part, last) = (state.part, state.part + 1 == planned.len());
     let authorization = planned.into_iter().nth(part);
     let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
@@ -108,11 +108,11 @@ pub(super) fn on_inspected(
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled if part == 0 && !taken => {
             inspect(state, &choice, 0, "finalized", context)
         }
-        VerdictKind::Paid => lost_history(state, &choice, verdict.transaction, context),
+        VerdictKind::Paid => lost_history(state, &choice, &verdict, context),
         VerdictKind::PaidWrongTerms => {
             let finding = told::finding(state, Code::AuthorizationUsed);
             state.alerts.push(finding);
-            lost_history(state, &choice, verdict.transaction, context)
+            lost_history(state, &choice, &verdict, context)
         }
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled => ended(Code::UsedOrCancelled),
         // Nothing was signed here, and nothing is while the chain can't be read.
@@ -127,18 +127,21 @@ pub(super) fn on_inspected(
 fn lost_history(
     state: &mut State,
     choice: &Choice,
-    transaction: Option<String>,
+    verdict: &Verdict,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
     let mut intent = intent_for(state, choice, context)?;
     intent.status = Status::PaidNotDelivered;
-    intent.claim = Some(told::claim(
+    let claim = told::claim(
         &intent,
         choice.quote_hash,
-        transaction,
+        verdict.transaction.clone(),
         "history_lost",
         context.now,
-    ));
+    );
+    let part = u64::try_from(state.part).ok().filter(|part| *part > 0);
+    let claim = claim.with_some("part", part.map(Json::number));
+    intent.claim = Some(recheck::with_finality(claim, verdict));
     state.intent = Some(intent);
     Ok(persist(
         state,
@@ -172,10 +175,14 @@ fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Secon
 }
 
 /// What is signed for these terms: one authorization for each share, each with a nonce of its own.
-fn authorizations(state: &State, choice: &Choice, context: Context<'_>) -> Result<Vec<Authorization>, Error> {
+pub(super) fn authorizations(
+    state: &State,
+    terms: &Terms,
+    context: Context<'_>,
+) -> Result<Vec<Authorization>, Error> {
     (0..)
-        .zip(&choice.terms.shares)
-        .map(|(index, share)| authorization(state, choice, index, share, context))
+        .zip(&terms.shares)
+        .map(|(index, share)| authorization(state, terms, index, share, context))
         .collect()
 }
 
@@ -210,12 +217,12 @@ pub(super) fn nonce(
 
 fn authorization(
     state: &State,
-    choice: &Choice,
+    terms: &Terms,
     index: u64,
     share: &Share,
     context: Context<'_>,
 ) -> Result<Authorization, Error> {
-    let (terms, payer) = (&choice.terms, &context.config.payer);
+    let payer = &context.config.payer;
     let (after, before) = window(state, terms, context);
     let rail = Rail {
         network: terms.network.clone(),
@@ -319,7 +326,7 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
 
 /// Writes the authorization down, with its reservation, before the signer sees it.
 fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effect, Error> {
-    let mut planned = authorizations(state, choice, context)?.into_iter();
+    let mut planned = authorizations(state, &choice.terms, context)?.into_iter();
     let authorization = planned.next();
     let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "shares"))?;
     let parts = planned.map(Part::planned).collect();

@@ -116,6 +116,7 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
         keyed: intent.keyed,
         payment_id_hash: payment_id.map(claim::payment_id_hash).transpose()?,
         transaction,
+        provisional: intent.is_provisional(),
         settlement: attempt.and_then(|attempt| attempt.settlement.clone()),
         evidence: attempt
             .map(|attempt| attempt.evidence.clone())

@@ -173,7 +173,8 @@ pub struct Intent {
     pub handed: Option<Handed>,
     /// `{at, attemptId, status, headers, sha256, length, body?, taken}`.
     pub delivery: Option<Json>,
-    /// `{at, intentId, quoteHash, transaction, sha256, why, releasedAt?, file?}`; `file` is the text of the signed claim.
+    /// `{at, intentId, quoteHash, transaction, sha256, why, final?, releasedAt?, file?}`; `file` is the text of the signed claim, `final` is false
+    /// while the block of the payment can still be replaced.
     pub claim: Option<Json>,
 }
 
@@ -243,6 +244,21 @@ impl Intent {
             .count()
     }
 
+    /// The attempt that is known to have moved money.
+    pub fn moved(&self) -> Option<&Attempt> {
+        self.attempts.iter().find(|attempt| attempt.has_moved())
+    }
+
+    /// Whether the money that is known to have moved was only seen in a block that can still be replaced.
+    pub fn is_provisional(&self) -> bool {
+        let claimed = self.claim.as_ref().and_then(|claim| claim.get("final"));
+        match self.moved() {
+            Some(attempt) => attempt.is_provisional(),
+            // A lost journal: the claim is all there is.
+            None => claimed == Some(&Json::Bool(false)),
+        }
+    }
+
     /// Whether every attempt is proven never to land.
     pub fn all_void(&self) -> bool {
         self.attempts.iter().all(|attempt| attempt.state.is_void())
@@ -253,7 +269,7 @@ impl Intent {
         match self.status {
             Status::Open => self.attempts.is_empty() || self.all_void(),
             Status::Delivered | Status::Released => {
-                self.attempts.iter().all(|attempt| !attempt.state.is_live())
+                !self.is_provisional() && self.attempts.iter().all(|attempt| !attempt.state.is_live())
             }
             Status::PaidNotDelivered => false,
         }
@@ -426,6 +442,8 @@ pub enum WalletChange {
     SpendOnly(String, Amount),
     /// Proven unspent, or never signed.
     Release(String),
+    /// What was taken for spent is unknown again, and held as before.
+    Hold(String),
 }
 
 /// What one wallet holds and has spent. Unknown counts as spent.
@@ -467,6 +485,11 @@ impl Wallet {
             }
             WalletChange::Release(id) => {
                 self.entries.retain(|entry| entry.id != *id);
+            }
+            WalletChange::Hold(id) => {
+                for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
+                    entry.spent.state = SpentState::Reserved;
+                }
             }
         }
     }

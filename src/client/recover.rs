@@ -2,8 +2,8 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    buy, done, fail, hand_over, may_sign, persist, probe, split, take_over, told, Context, Effect, Failure,
-    Mode, Phase, State, Then,
+    buy, done, fail, hand_over, may_sign, persist, probe, recheck, split, take_over, told, Context, Effect,
+    Failure, Mode, Phase, State, Then,
 };
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
@@ -217,6 +217,9 @@ pub(super) fn on_evidence(
     evidence: &[Json],
     context: Context<'_>,
 ) -> Result<Effect, Error> {
+    if recheck::is_due(state) && !split::has_moved(state) {
+        return recheck::on_evidence(state, tag, evidence, context);
+    }
     if !state.current()?.parts.is_empty() {
         return split::on_evidence(state, tag, evidence, context);
     }
@@ -225,38 +228,25 @@ pub(super) fn on_evidence(
         .rail
         .clone()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let siblings = intent.siblings(&state.current()?.authorization.nonce());
-    let authorizations: Vec<Authorization> = siblings
+    let authorizations: Vec<Authorization> = intent
+        .siblings(&state.current()?.authorization.nonce())
         .iter()
         .map(|attempt| attempt.authorization.clone())
         .collect();
-    let ids: Vec<String> = siblings
-        .iter()
-        .map(|attempt| attempt.attempt_id.clone())
-        .collect();
     let chain = context.config.chain(rail.network, rail.asset);
     let verdict = evidence::resolve_signed(&authorizations, &chain, evidence);
-    let reservation = intent.reservation();
     state.read = true;
     match verdict.verdict {
         VerdictKind::Paid => {
-            let index = verdict.index.unwrap_or(ids.len().saturating_sub(1));
-            let id = ids
-                .get(index)
-                .cloned()
-                .ok_or_else(|| Error::new(Code::StateInvalid, "index"))?;
-            on_paid(state, &id, &verdict, evidence, context)
+            let change = mark_paid(state, &verdict, evidence, context.now)?;
+            let delivered = state.intent()?.status == Status::Delivered;
+            let then = after_payment(state.start.mode, delivered);
+            Ok(persist(state, change, then, context))
         }
         VerdictKind::PaidWrongTerms => {
-            let id = reservation;
-            remember(state, &verdict, evidence, context.now)?;
-            // Another's authorization took the nonce: none of these can land any more.
-            close_siblings(state.intent_mut()?, attempt::State::Dead);
-            state.current_mut()?.state = attempt::State::WrongTerms;
-            let finding = told::finding(state, Code::PaidWrongTerms);
-            state.alerts.push(finding);
+            let change = mark_wrong_terms(state, &verdict, evidence, context.now)?;
             let then = Then::Fail(Code::PaidWrongTerms.into());
-            Ok(persist(state, Some(WalletChange::Spend(id)), then, context))
+            Ok(persist(state, change, then, context))
         }
         VerdictKind::Dead => on_void(state, attempt::State::Dead, &verdict, evidence, context),
         VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {
@@ -271,7 +261,12 @@ pub(super) fn on_evidence(
     }
 }
 
-fn remember(state: &mut State, verdict: &Verdict, evidence: &[Json], now: Seconds) -> Result<(), Error> {
+pub(super) fn remember(
+    state: &mut State,
+    verdict: &Verdict,
+    evidence: &[Json],
+    now: Seconds,
+) -> Result<(), Error> {
     let attempt = state.current_mut()?;
     attempt.verdict = Some(verdict.to_json().with("readAt", Json::number(now)));
     if !evidence.is_empty() {
@@ -280,38 +275,63 @@ fn remember(state: &mut State, verdict: &Verdict, evidence: &[Json], now: Second
     Ok(())
 }
 
-/// One sibling landed and is the one that counts from now; the others share its nonce and never can.
-fn on_paid(
+/// One sibling landed and is the one that counts from now; the others share its nonce, and once the block is final they never
+/// can. What changes in the wallet: the money is spent when the block is final.
+pub(super) fn mark_paid(
     state: &mut State,
-    attempt_id: &str,
     verdict: &Verdict,
     evidence: &[Json],
-    context: Context<'_>,
-) -> Result<Effect, Error> {
+    now: Seconds,
+) -> Result<Option<WalletChange>, Error> {
+    let nonce = state.current()?.authorization.nonce();
     let intent = state.intent_mut()?;
-    let delivered = intent.status == Status::Delivered;
-    let reservation = intent.reservation();
-    close_siblings(intent, attempt::State::Dead);
+    let siblings = intent.siblings(&nonce);
+    let at = verdict.index.unwrap_or(siblings.len().saturating_sub(1));
+    let id = siblings.get(at).map(|attempt| attempt.attempt_id.clone());
+    let id = id.ok_or_else(|| Error::new(Code::StateInvalid, "index"))?;
+    let change = spent(intent, verdict);
     if let Some(paid) = intent
         .attempts
         .iter_mut()
-        .find(|attempt| attempt.attempt_id == attempt_id)
+        .find(|attempt| attempt.attempt_id == id)
     {
         paid.state = attempt::State::Paid;
         paid.transaction = verdict.transaction.clone();
     }
-    remember(state, verdict, evidence, context.now)?;
+    remember(state, verdict, evidence, now)?;
     if overstated(state.current()?, verdict) {
         let finding = told::finding(state, Code::SettlementDiffers);
         state.alerts.push(finding);
     }
-    let change = match verdict.amount {
-        // With scheme `upto` the maximum was held, and only this much moved.
-        Some(amount) => WalletChange::SpendOnly(reservation, amount),
-        None => WalletChange::Spend(reservation),
-    };
-    let then = after_payment(state.start.mode, delivered);
-    Ok(persist(state, Some(change), then, context))
+    Ok(change)
+}
+
+/// Another's authorization took the nonce.
+pub(super) fn mark_wrong_terms(
+    state: &mut State,
+    verdict: &Verdict,
+    evidence: &[Json],
+    now: Seconds,
+) -> Result<Option<WalletChange>, Error> {
+    remember(state, verdict, evidence, now)?;
+    let change = spent(state.intent_mut()?, verdict);
+    state.current_mut()?.state = attempt::State::WrongTerms;
+    let finding = told::finding(state, Code::PaidWrongTerms);
+    state.alerts.push(finding);
+    Ok(change)
+}
+
+/// The nonce is used: in a final block, nothing else that was signed for it can land any more.
+fn spent(intent: &mut Intent, verdict: &Verdict) -> Option<WalletChange> {
+    let last = !verdict.is_provisional();
+    last.then(|| {
+        close_siblings(intent, attempt::State::Dead);
+        match verdict.amount {
+            // With scheme `upto` the maximum was held, and only this much moved.
+            Some(amount) => WalletChange::SpendOnly(intent.reservation(), amount),
+            None => WalletChange::Spend(intent.reservation()),
+        }
+    })
 }
 
 /// What follows once it is known that the money moved as signed.
@@ -328,8 +348,8 @@ pub(super) fn after_death(mode: Mode, delivered: bool) -> Then {
     match mode {
         _ if delivered => Then::Done("delivered".to_owned()),
         Mode::Fetch => Then::Probe,
-        Mode::HandOver | Mode::TakeOver => Then::Reenter,
-        _ => Then::Done("unpaid".to_owned()),
+        Mode::Resume => Then::Done("unpaid".to_owned()),
+        _ => Then::Reenter,
     }
 }
 
@@ -341,7 +361,7 @@ fn overstated(attempt: &Attempt, verdict: &Verdict) -> bool {
 }
 
 /// Proven: nothing signed under this nonce can land any more.
-fn on_void(
+pub(super) fn on_void(
     state: &mut State,
     how: attempt::State,
     verdict: &Verdict,

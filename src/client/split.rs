@@ -9,11 +9,11 @@
 //! | one of which neither is known | still `sent` |
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
-use super::{persist, recover, told, Context, Effect, State, Then};
+use super::{persist, recheck, recover, told, Context, Effect, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Money};
 use crate::evidence::{self, VerdictKind};
 use crate::json::Json;
 
@@ -37,12 +37,27 @@ pub(super) fn on_evidence(
     if !decided && tag == "finalized" {
         return recover::read(state, "latest");
     }
-    let slot = state.current_mut()?.slot_mut(part);
-    let slot = slot.ok_or_else(|| invalid("part"))?;
-    *slot.verdict = Some(verdict.to_json().with("readAt", Json::number(context.now)));
-    if decided {
-        *slot.evidence = evidence.to_vec();
-        *slot.transaction = verdict.transaction.filter(|_| is_paid(verdict.verdict.as_str()));
+    // What was seen to move stays seen while nothing says that it is gone.
+    let says_nothing = || {
+        let slot = state.current().ok()?.slot(part)?;
+        let before = evidence::resolve_signed(&rivals, &chain, slot.evidence);
+        let seen = before.position.map(|(block, _)| block);
+        let silent = match verdict.verdict {
+            VerdictKind::NotYet => recheck::lags(seen, evidence),
+            VerdictKind::UsedOrCancelled => !verdict.is_provisional(),
+            kind => kind == VerdictKind::Unreadable,
+        };
+        Some(silent && before.money == Money::Proven)
+    };
+    if !(state.current()?.has_moved() && says_nothing() == Some(true)) {
+        let slot = state.current_mut()?.slot_mut(part);
+        let slot = slot.ok_or_else(|| invalid("part"))?;
+        *slot.verdict = Some(verdict.to_json().with("readAt", Json::number(context.now)));
+        let paid = is_paid(verdict.verdict.as_str());
+        *slot.transaction = verdict.transaction.filter(|_| paid);
+        if decided {
+            *slot.evidence = evidence.to_vec();
+        }
     }
     if part < parts {
         state.part = part + 1;
@@ -97,9 +112,42 @@ pub(super) fn moved(attempt: &Attempt) -> bool {
     !attempt.parts.is_empty() && verdicts(attempt).into_iter().any(is_paid)
 }
 
+/// Whether the attempt that moved money is a split one.
+pub(super) fn has_moved(state: &State) -> bool {
+    let moved = state.intent.as_ref().and_then(Intent::moved);
+    moved.is_some_and(|attempt| !attempt.parts.is_empty())
+}
+
+/// Whether what moved was seen in final blocks only, so that nothing else under these nonces can land.
+fn is_final(attempt: &Attempt) -> bool {
+    let moved = |verdict: &&Json| {
+        let kind = verdict.get("verdict").and_then(|kind| kind.as_str().ok());
+        kind.is_some_and(|kind| is_paid(kind) || kind == VerdictKind::PaidWrongTerms.as_str())
+    };
+    !attempt
+        .slots()
+        .filter_map(|slot| slot.verdict)
+        .filter(moved)
+        .any(attempt::is_not_final)
+}
+
 fn judge(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let before = state.current()?.state;
+    let verdicts = verdicts(state.current()?);
+    let wrong = verdicts.contains(&VerdictKind::PaidWrongTerms.as_str());
+    let stands = match before {
+        attempt::State::Paid => verdicts.iter().all(|verdict| is_paid(verdict)),
+        attempt::State::WrongTerms => wrong,
+        attempt::State::PartlyPaid => verdicts
+            .iter()
+            .all(|verdict| is_paid(verdict) || is_void(verdict)),
+        _ => true,
+    };
+    if !stands {
+        recheck::forget(state)?;
+    }
     let attempt = state.current()?;
-    let verdicts = verdicts(attempt);
+    let verdicts = self::verdicts(attempt);
     let all = |is: fn(&str) -> bool| verdicts.iter().all(|verdict| is(verdict));
     if verdicts.contains(&VerdictKind::PaidWrongTerms.as_str()) {
         return end(state, attempt::State::WrongTerms, None, context);
@@ -121,6 +169,10 @@ fn judge(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         });
         return end(state, attempt::State::PartlyPaid, Some(sum), context);
     }
+    if !stands {
+        let held = WalletChange::Hold(state.intent()?.reservation());
+        return Ok(persist(state, Some(held), Then::Reenter, context));
+    }
     recover::settle(state, context)
 }
 
@@ -131,9 +183,12 @@ fn end(
     sum: Option<Amount>,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
+    let last = is_final(state.current()?);
     let intent = state.intent_mut()?;
     let reservation = intent.reservation();
-    close_siblings(intent, attempt::State::Dead);
+    if last {
+        close_siblings(intent, attempt::State::Dead);
+    }
     state.current_mut()?.state = how;
     let code = match how {
         attempt::State::PartlyPaid => Code::PartlyPaid,
@@ -145,23 +200,28 @@ fn end(
         Some(sum) => WalletChange::SpendOnly(reservation, sum),
         None => WalletChange::Spend(reservation),
     };
-    Ok(persist(state, Some(change), Then::Fail(code.into()), context))
+    let change = last.then_some(change);
+    Ok(persist(state, change, Then::Fail(code.into()), context))
 }
 
 /// Every part moved as signed. Parts of several windows may have, each under its own nonce: they are one payment.
 fn paid(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    let (last, again) = (is_final(state.current()?), state.current()?.has_moved());
     let intent = state.intent_mut()?;
     let delivered = intent.status == Status::Delivered;
     let reservation = intent.reservation();
-    close_siblings(intent, attempt::State::Dead);
+    if last {
+        close_siblings(intent, attempt::State::Dead);
+        let claim = intent.claim.take();
+        intent.claim = claim.map(|claim| claim.without("final").without("file"));
+    }
     state.current_mut()?.state = attempt::State::Paid;
-    let then = recover::after_payment(state.start.mode, delivered);
-    Ok(persist(
-        state,
-        Some(WalletChange::Spend(reservation)),
-        then,
-        context,
-    ))
+    let then = match again {
+        true => Then::Reenter,
+        false => recover::after_payment(state.start.mode, delivered),
+    };
+    let change = last.then_some(WalletChange::Spend(reservation));
+    Ok(persist(state, change, then, context))
 }
 
 /// No part moved, and none ever will.

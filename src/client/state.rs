@@ -463,6 +463,7 @@ fn change_to_json(change: &WalletChange) -> Json {
             Json::object([("spend", Json::text(id.as_str())), ("amount", amount.to_json())])
         }
         WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
+        WalletChange::Hold(id) => Json::object([("hold", Json::text(id.as_str()))]),
     }
 }
 
@@ -475,6 +476,9 @@ fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
             Some(amount) => WalletChange::SpendOnly(id, amount),
             None => WalletChange::Spend(id),
         });
+    }
+    if let Some(id) = json.read_opt("hold", Json::as_string)? {
+        return Ok(WalletChange::Hold(id));
     }
     json.read("release", Json::as_string).map(WalletChange::Release)
 }

@@ -23,6 +23,7 @@ pub(super) fn claim(
         ("quoteHash", Json::text(hex::encode(quote_hash))),
     ])
     .with_some("transaction", transaction.map(Json::String))
+    .with_some("final", intent.is_provisional().then_some(Json::Bool(false)))
     .with(
         "sha256",
         [&intent.delivery, &intent.claim]
@@ -65,8 +66,8 @@ fn settled_amount(attempt: &Attempt) -> Option<&Json> {
     attempt.verdict.as_ref()?.get("amount")
 }
 
-/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, transaction?, receipt?}`; `amount` is what the chain
-/// shows of a payment by scheme `upto`.
+/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, transaction?, final?, receipt?}`; `amount` is what the
+/// chain shows of a payment by scheme `upto`, `final` is false while the block of the payment can still be replaced.
 pub(super) fn resolution(state: &State, outcome: &str) -> Json {
     let attempt = state.attempt();
     let (money, next) = standing(state, outcome);
@@ -86,6 +87,14 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
         attempt.and_then(Attempt::settled_in).map(Json::String),
     )
     .with_some(
+        "final",
+        state
+            .intent
+            .as_ref()
+            .filter(|intent| intent.is_provisional())
+            .map(|_| Json::Bool(false)),
+    )
+    .with_some(
         "receipt",
         attempt
             .and_then(|attempt| attempt.settlement.clone())
@@ -98,13 +107,7 @@ pub(super) fn money(state: &State) -> Money {
     let Some(intent) = &state.intent else {
         return Money::None;
     };
-    let moved = |attempt: &Attempt| {
-        attempt
-            .state
-            .proven()
-            .is_some_and(|(_, money, _)| money == Money::Proven)
-    };
-    if intent.attempts.iter().any(moved) {
+    if intent.moved().is_some() {
         return Money::Proven;
     }
     let sent = intent.attempts.iter().filter(|attempt| attempt.state.is_live());

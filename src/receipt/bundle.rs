@@ -122,8 +122,14 @@ fn purchase(
         delivered,
     )?;
     subject.compare_expected(&material.expect, checks);
+    let seen = verdict.filter(|verdict| verdict.verdict == VerdictKind::Paid);
+    let provisional = match seen {
+        Some(verdict) => verdict.is_provisional(),
+        None => attempt.is_some_and(|attempt| attempt.state == "paid" && attempt.provisional),
+    };
     Ok(subject
         .facts()
+        .with_some("final", provisional.then_some(Json::Bool(false)))
         .with("intentId", Json::text(record.intent_id))
         .with("status", Json::text(record.status))
         .with("method", Json::text(record.request.method.as_str()))

@@ -56,6 +56,7 @@ pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Json
         .with("status", Json::text(claim.statement.status.as_str()))
         .with("method", Json::text(claim.request.method.as_str()))
         .with("claimedAt", Json::number(claim.at))
+        .with_some("final", claim.provisional.then_some(Json::Bool(false)))
         .with("why", Json::text(claim.statement.why.as_str()))
         .with_some("reason", claim.statement.reason.as_deref().map(Json::text))
         .with("statement", Json::text(claim::STATEMENT))

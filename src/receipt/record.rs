@@ -3,7 +3,7 @@
 use super::bundle::invalid;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::attempt::MAX_PARTS;
+use crate::attempt::{is_not_final, MAX_PARTS};
 use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::evidence::{self, Context, VerdictKind};
@@ -69,6 +69,8 @@ pub(crate) struct Attempt<'a> {
     pub parts: Vec<Attempt<'a>>,
     /// Signed by another actor, whose journal has its bytes.
     pub given: bool,
+    /// The last read was of a block that can still be replaced.
+    pub provisional: bool,
     verdict: Option<(&'a str, Option<&'a str>)>,
 }
 
@@ -243,6 +245,7 @@ fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
             .read_opt("observations", |list| list.as_list(observation))?
             .unwrap_or_default(),
         verdict,
+        provisional: signed.get("verdict").is_some_and(is_not_final),
         evidence: signed.read_opt("evidence", Json::as_array)?.unwrap_or_default(),
         given: json.read_opt("givenBy", Json::as_str)?.is_some(),
     })
