@@ -272,6 +272,7 @@ registry! {
     DuplicateCharge "duplicate_charge" AskHuman ProvenTwice "Money moved twice for one purchase; the second transfer is owed back.";
     TransactionClaimedTwice "transaction_claimed_twice" ReadChain Possible "Two payments name one transaction, and no reads show a transfer for each.";
     LateConfirmation "late_confirmation" Claim Proven "A transfer landed after its attempt was called dead or refused.";
+    RefundUnproven "refund_unproven" ReadChain Proven "No final transfer to the payer that is left to count shows that this money went back.";
     PaymentVanished "payment_vanished" Wait Possible "A payment that was seen on the chain is gone, for its block was replaced; it may land again.";
     QuotesAccumulating "quotes_accumulating" ReadOrder Possible "One open intent holds several offers that can still be paid.";
     // verification

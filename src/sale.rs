@@ -233,7 +233,7 @@ fn decide(step: &str, rows: &mut Rows, input: &Json, config: &Config, now: Secon
         "due" => reading::due(rows, input, config, now)?,
         "refunded" => refund::close(rows, input, config, now)?,
         "quote" => return quoted::open(rows, input, now),
-        "order" => return quoted::event(rows, input, now),
+        "order" => return refund::event(rows, input, config, now),
         "effect" => return quoted::effect(rows, input, config, now),
         "orderDue" => return quoted::due(rows, input, now),
         _ => return Err(Error::new(Code::UnknownCall, "step").into()),

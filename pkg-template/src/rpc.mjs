@@ -37,15 +37,16 @@ export async function readEvidence(rpcs, { method = "eip3009", asset, payer, non
   return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
 }
 
-/** What every source holds of one transaction, beside the block that is judged final by. Never throws for a source. */
-export async function readTransaction(rpcs, { transaction, tag = "finalized", timeout = 10_000 }) {
+/** What every source holds of a refund and of the transaction that it gives back, beside the block that is judged final by. Never throws for a source. */
+export async function readRefund(rpcs, { transaction, charge, tag = "finalized", timeout = 10_000 }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
   const read = async (ask, { chainId, block: top }) => {
     const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
     const { number: height, hash, timestamp } = block;
-    return { chainId, block: { number: height, hash, timestamp, tag }, receipt: await ask("eth_getTransactionReceipt", transaction) };
+    const [receipt, owed] = await Promise.all([transaction, charge].map((one) => ask("eth_getTransactionReceipt", one)));
+    return { chainId, block: { number: height, hash, timestamp, tag }, receipt, charge: owed };
   };
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start)));
   return (await Promise.all(found)).map((one) => one ?? { error: "unreachable" });

@@ -173,10 +173,10 @@ export function receiptProofFrom(receipts: unknown[], index: number): { receipts
 
 /** A transfer that is owed back. */
 export interface Refund { payer: Address; network: Network; asset: Address; amount: Amount; transaction: Hex }
-/** What a source says of one transaction: raw JSON-RPC results, and the tag that its block was asked by. */
-export interface TransactionEvidence { chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" }; receipt: unknown | null }
+/** What a source says of a refund: raw JSON-RPC results, and the tag that its block was asked by. `charge` is the receipt of the transaction that is owed back. */
+export interface TransactionEvidence { chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" }; receipt: unknown | null; charge: unknown | null }
 /**
- * Whether a transaction gives back what is owed: another one than the one owed back, successful, in a final block (a safe one where `trustSafe` is set), with a
+ * Whether a transaction gives back what is owed: another one than the one owed back and later, successful, in a final block (a safe one where `trustSafe` is set), with a
  * Transfer of the token from somebody else to the payer of at least the amount. `logIndexes` are the transfers that would do; each may close one refund.
  * Else the reason, a short token; sources that disagree prove nothing.
  */

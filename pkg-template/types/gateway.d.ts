@@ -147,13 +147,16 @@ export interface Gateway {
   /** Opens a quote with one order, or finds the one opened before under the same key. `terms_changed`, `number_out_of_range`, `payment_id_invalid`. */
   quote(input: QuoteInput): Promise<QuotedOrder>;
   order(id: string): Promise<QuotedOrder | undefined>;
-  /** Any event but `pay`, which comes with a payment. */
+  /**
+   * Any event but `pay`, which comes with a payment. `refund` opens a record of `refundsOwed`, to the payer of the sale, the buyer of the quote, or `payer`;
+   * `refunded` needs what `refunded` of the gateway needs: the chain is read, and the same record closes. `refund_unproven` when the chain does not show it.
+   */
   moveOrder(id: string, event: OrderEvent): Promise<QuotedOrder>;
-  /** Second transfers for one purchase, open ones and closed ones: `state`. */
+  /** Second transfers for one purchase and refunds of orders, open ones and closed ones: `state`; a closed one with the `evidence` that closed it. */
   refundsOwed(): AsyncIterable<Record<string, unknown>>;
   /**
-   * Closes a record of `refundsOwed` when the chain shows that `transaction` gave the money back: it succeeded, is final, and moved at least the amount of the
-   * same token to the payer. One such transfer closes one record. Else `closed` is false and `reason` says why, and the record stays open. A record that
+   * Closes a record of `refundsOwed` when the chain shows that `transaction` gave the money back: it succeeded, is final, came after the charge, and moved at
+   * least the amount of the same token to the payer. An order that waited for it is `refunded`. One such transfer closes one record. Else `closed` is false and `reason` says why, and the record stays open. A record that
    * was closed before is given as it stands. `record_invalid` for one that is not there.
    */
   refunded(input: { refund: Record<string, unknown>; transaction: Hex }): Promise<{ closed: boolean; reason?: string; refund: Record<string, unknown> }>;

@@ -141,7 +141,7 @@ export interface Order {
 }
 /**
  * `pay` {paymentId, quoteHash}, `payment_failed` {paymentId?}, `payment_confirmed` {transaction, late?: "fulfil" | "refund"}, `fulfilled`, `expire`,
- * `cancel`, `refund`, `refunded` {transaction}.
+ * `cancel`, `refund` {payer?}, `refunded` {transaction}.
  */
 export type OrderEvent = { type: string; [k: string]: unknown };
 

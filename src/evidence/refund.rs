@@ -47,46 +47,86 @@ impl Refund {
 }
 
 /// Whether one transaction gives back what is owed: it succeeded in a final block, is another one than the one that is owed
-/// back, and holds a Transfer of the token, from somebody else, to the payer, of at least the amount.
+/// back, comes after it, and holds a Transfer of the token, from somebody else, to the payer, of at least the amount.
 ///
-/// Each source: `{chainId, block: {number, hash, timestamp, tag}, receipt}`; several must agree. The reasons, in this order:
-/// `network_unsupported`, `evidence_missing`; what can't be read (`evidence_malformed`, `chain_id_malformed`, `chain_mismatch`,
-/// `block_malformed`, `receipt_missing`, `receipt_malformed`, `receipt_mismatch`, `log_removed`); `block_disagrees`,
-/// `receipt_disagrees`; `same_transaction`, `receipt_reverted`, `block_hash_differs`, `not_final`; `transfer_missing` (none of the
-/// token to the payer), `transfer_own` (only from the payer's own account), `amount_short`.
+/// Each source: `{chainId, block: {number, hash, timestamp, tag}, receipt, charge}`, where `charge` is the receipt of the transaction that
+/// is owed back; several must agree. The reasons, in this order: `network_unsupported`, `evidence_missing`; what can't be
+/// read (`evidence_malformed`, `chain_id_malformed`, `chain_mismatch`, `block_malformed`, `receipt_missing`, `charge_missing`,
+/// `receipt_malformed`, `receipt_mismatch`, `log_removed`); `block_disagrees`, `receipt_disagrees`; `same_transaction`, `charge_mismatch`
+/// (the receipt of another transaction than the one owed back), `receipt_reverted`, `block_hash_differs`, `not_final`; `transfer_missing`
+/// (none of the token to the payer), `transfer_own` (only from the payer's own account), `amount_short`; `charge_not_found` (the payer
+/// moved none of the token there, so that nothing is owed back), `transfer_earlier` (what came before it can't give it back).
 pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<Refunded, Reason> {
     let chain_id = refund.network.chain_id().ok_or("network_unsupported")?;
     let sources = evidence
         .iter()
         .map(|one| source(one, chain_id))
         .collect::<Result<Vec<_>, _>>()?;
-    let ((block, receipt), others) = sources.split_first().ok_or("evidence_missing")?;
-    if others.iter().any(|(other, _)| other != block) {
+    let (source, others) = sources.split_first().ok_or("evidence_missing")?;
+    let Source {
+        block,
+        receipt,
+        charge,
+    } = source;
+    if others.iter().any(|other| other.block != *block) {
         return Err("block_disagrees");
     }
-    if others.iter().any(|(_, other)| other != receipt) {
+    if others.iter().any(|other| other != source) {
         return Err("receipt_disagrees");
     }
     if receipt.transaction == refund.transaction {
         return Err("same_transaction");
     }
+    if charge.transaction != refund.transaction {
+        return Err("charge_mismatch");
+    }
     if !receipt.succeeded {
         return Err("receipt_reverted");
     }
-    if receipt.block_number == block.number && receipt.block_hash != block.hash {
+    let hashes = [
+        (block.number, block.hash),
+        (receipt.block_number, receipt.block_hash),
+        (charge.block_number, charge.block_hash),
+    ];
+    let differs = |one: &(u64, Word)| hashes.iter().any(|other| other.0 == one.0 && other.1 != one.1);
+    if hashes.iter().any(differs) {
         return Err("block_hash_differs");
     }
     let last = block.tag == Tag::Finalized || (trust_safe && block.tag == Tag::Safe);
     if !last || receipt.block_number > block.number {
         return Err("not_final");
     }
+    let transfers = transfers(refund, receipt)?;
+    let charged = charged(refund, charge).ok_or("charge_not_found")?;
+    let later = |index: &u64| (receipt.block_number, *index) > (charge.block_number, charged);
+    if !transfers.iter().all(later) {
+        return Err("transfer_earlier");
+    }
     Ok(Refunded {
         transaction: receipt.transaction,
-        transfers: transfers(refund, receipt)?,
+        transfers,
     })
 }
 
-fn source(json: &Json, chain_id: u64) -> Result<(Block, Receipt), Reason> {
+/// Where in its block the charge moved the payer's tokens.
+fn charged(refund: &Refund, charge: &Receipt) -> Option<u64> {
+    let moved = |log: &&Log| {
+        log.address == refund.asset.0
+            && matches!(log.topics.as_slice(), [TRANSFER, from, _] if *from == topic(&refund.payer))
+    };
+    let log = charge.logs.iter().find(moved)?;
+    charge.succeeded.then_some(log.index)
+}
+
+/// What one source says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Source {
+    block: Block,
+    receipt: Receipt,
+    charge: Receipt,
+}
+
+fn source(json: &Json, chain_id: u64) -> Result<Source, Reason> {
     json.as_object().map_err(|_| "evidence_malformed")?;
     let told = rpc::member(json, "chainId").and_then(rpc::quantity);
     if told.ok_or("chain_id_malformed")? != chain_id {
@@ -94,7 +134,12 @@ fn source(json: &Json, chain_id: u64) -> Result<(Block, Receipt), Reason> {
     }
     let block = json.get("block").and_then(rpc::block).ok_or("block_malformed")?;
     let receipt = json.get("receipt").ok_or("receipt_missing")?;
-    Ok((block, rpc::receipt(receipt)?))
+    let charge = json.get("charge").ok_or("charge_missing")?;
+    Ok(Source {
+        block,
+        receipt: rpc::receipt(receipt)?,
+        charge: rpc::receipt(charge)?,
+    })
 }
 
 fn transfers(refund: &Refund, receipt: &Receipt) -> Result<Vec<u64>, Reason> {

@@ -236,23 +236,18 @@ fn owe(
     transaction: &str,
     now: Seconds,
 ) -> Result<Option<Json>, Fault> {
-    let key = refund::key(sale.id(), transaction);
-    if rows.get(&key)?.is_some() {
+    let owed = refund::Owed {
+        sale: sale.id(),
+        order: sale.order.as_deref(),
+        payer: payment.authorization.from,
+        network: &payment.network,
+        asset: payment.asset,
+        amount: payment.authorization.value,
+        transaction,
+    };
+    if !refund::open(rows, &owed, now)? {
         return Ok(None);
     }
-    let row = Json::object([
-        ("v", Json::number(1)),
-        ("sale", Json::text(sale.id())),
-        ("payer", payment.authorization.from.to_json()),
-        ("network", payment.network.to_json()),
-        ("asset", payment.asset.to_json()),
-        ("amount", payment.authorization.value.to_json()),
-        ("transaction", Json::text(transaction)),
-        ("openedAt", Json::number(now)),
-        ("state", Json::text("open")),
-    ])
-    .with_some("order", sale.order.as_deref().map(Json::text));
-    rows.put(&key, row, None)?;
     let mut finding = told::finding(Code::RefundOwed, sale);
     finding.amount = Some((
         payment.authorization.value,

@@ -1,12 +1,25 @@
 // What lands late, or twice: the order of events that no refusal rule can see coming. The facilitator of these shops refuses a
 // payment and keeps it, and presents it to the chain when the order has moved on.
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { startChain } from "../../demo/chain.mjs";
+import { KEYS, USDC, startChain } from "../../demo/chain.mjs";
 import { all, orderShop, problemOf } from "./scene.mjs";
 import { funded, randomId, send, transfers } from "./shop.mjs";
 
+const { encodeFunctionData, parseAbi } = createRequire(new URL("../../demo/package.json", import.meta.url))("viem");
+const abi = parseAbi(["function transfer(address to, uint256 value)"]);
+
 let chain;
+/** The shop's own account pays; the hash of the transaction, mined. */
+async function transfer(to, value) {
+  await chain.mint(chain.wallet(KEYS.owner).account.address, value);
+  const data = encodeFunctionData({ abi, functionName: "transfer", args: [to, value] });
+  const hash = await chain.wallet(KEYS.owner).sendTransaction({ to: USDC, data, gas: 200_000n });
+  await chain.pub.waitForTransactionReceipt({ hash });
+  return hash;
+}
+
 before(async () => { chain = await startChain(); });
 after(() => chain.stop());
 
@@ -113,10 +126,19 @@ test("a late confirmation without stock: the money is owed back, and nothing is 
   const problem = await problemOf(await send(at(quoted), payment, { method: "POST" }));
   assert.equal(problem.code, "refund_owed");
   assert.equal(counted.runs, 0);
-  // It closes with the transaction that gives the money back, and with none else.
-  await assert.rejects(gateway.moveOrder(quoted.order.id, { type: "refunded", transaction }), { code: "order_event_invalid" });
-  const back = `0x${"ab".repeat(32)}`;
-  assert.equal((await gateway.moveOrder(quoted.order.id, { type: "refunded", transaction: back })).order.state, "refunded");
+  // It closes with a final transfer that gives the money back, and with nothing else.
+  const refunded = (transaction) => gateway.moveOrder(quoted.order.id, { type: "refunded", transaction });
+  await assert.rejects(refunded(transaction), { code: "order_event_invalid" });
+  await assert.rejects(refunded(`0x${"ab".repeat(32)}`), { code: "refund_unproven", field: "event.transaction" });
+  const short = await transfer(buyer.address, 9_999n);
+  const back = await transfer(buyer.address, 10_000n);
+  await assert.rejects(refunded(back), { code: "refund_unproven" }, "not final yet");
+  await settled(skip);
+  await assert.rejects(refunded(short), { code: "refund_unproven" });
+  assert.equal((await state()).state, "refund_pending");
+  assert.equal((await refunded(back)).order.state, "refunded");
+  const [{ refundedIn, state: closed }] = await all(gateway.refundsOwed());
+  assert.deepEqual([refundedIn, closed], [back, "closed"]);
 });
 
 test("without a rule a late confirmation is owed back; who comes back before anybody looked is not told that nothing was paid", async (t) => {

@@ -27,6 +27,15 @@ async function owing(t, purchases = 1) {
   const shop = await startShop(t, { chain, store, routes, verify, options: { clock } });
   const url = `${shop.url}/report`;
   const buyer = await funded(chain);
+  await chain.mint(chain.wallet(KEYS.owner).account.address, 1_000_000n);
+  /** The shop's own account pays; the hash of the transaction, mined. */
+  const transfer = async (to, value) => {
+    const data = encodeFunctionData({ abi, functionName: "transfer", args: [to, value] });
+    const hash = await chain.wallet(KEYS.owner).sendTransaction({ to: USDC, data, gas: 200_000n });
+    await chain.pub.waitForTransactionReceipt({ hash });
+    return hash;
+  };
+  const earlier = await transfer(buyer.address, 10_000n);
   for (let n = 0; n < purchases; n++) {
     const id = randomId();
     assert.equal((await send(url, await pay(buyer, await challenge(url), { id }))).status, 402);
@@ -42,15 +51,7 @@ async function owing(t, purchases = 1) {
   assert.equal(refunds.length, purchases);
   /** Past this every transaction so far is final. */
   const final = async () => chain.finalizedAt((await chain.block()).timestamp);
-  await chain.mint(chain.wallet(KEYS.owner).account.address, 1_000_000n);
-  /** The shop's own account pays; the hash of the transaction, mined. */
-  const transfer = async (to, value) => {
-    const data = encodeFunctionData({ abi, functionName: "transfer", args: [to, value] });
-    const hash = await chain.wallet(KEYS.owner).sendTransaction({ to: USDC, data, gas: 200_000n });
-    await chain.pub.waitForTransactionReceipt({ hash });
-    return hash;
-  };
-  return { ...shop, chain, store, buyer, refunds, clock, final, transfer };
+  return { ...shop, chain, store, buyer, refunds, clock, final, transfer, earlier };
 }
 
 const owed = async (gateway) => {
@@ -60,12 +61,13 @@ const owed = async (gateway) => {
 };
 
 test("a refund is closed by a final transfer back, and by nothing that is less", async (t) => {
-  const { gateway, buyer, refunds: [refund], final, transfer } = await owing(t);
+  const { gateway, buyer, refunds: [refund], final, transfer, earlier } = await owing(t);
   const stays = async (transaction, reason) => {
     const told = await gateway.refunded({ refund, transaction });
     assert.deepEqual([told.closed, told.reason, told.refund.state], [false, reason, "open"]);
   };
   await stays(refund.transaction, "same_transaction");
+  await stays(earlier, "transfer_earlier");
   await stays(`0x${"ab".repeat(32)}`, "receipt_missing");
   const short = await transfer(buyer.address, 9_999n);
   const elsewhere = await transfer("0x2222222222222222222222222222222222222222", 10_000n);
@@ -120,5 +122,6 @@ test("a record that is not there, and sources that can't be read or disagree, cl
   const gateway = createGateway({ store, secret: SECRET, rpc: { [NETWORK]: chain.url }, clock });
   await assert.rejects(gateway.refunded({ refund: { ...refund, sale: "another" }, transaction: back }), { code: "record_invalid" });
   await assert.rejects(gateway.refunded({ transaction: back }), { code: "invalid_type" });
-  assert.equal((await gateway.refunded({ refund, transaction: back })).closed, true);
+  const told = await gateway.refunded({ refund, transaction: back });
+  assert.deepEqual([told.closed, told.reason], [true, undefined]);
 });

@@ -1,7 +1,7 @@
 // Quotes and orders, and what time alone changes.
 
 import { object } from "../boundary.mjs";
-import { readTransaction } from "../rpc.mjs";
+import { readRefund } from "../rpc.mjs";
 import { readAll } from "./chain.mjs";
 
 export function ordersOf(host) {
@@ -32,6 +32,12 @@ export function ordersOf(host) {
     await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
   }
 
+  async function evidenceOf(id, { transaction }) {
+    const known = await orders.order(id);
+    const charge = known?.order.transaction;
+    return charge && transaction ? readRefund(host.rpcs(known.terms.network), { transaction, charge }) : [];
+  }
+
   const orders = {
     /** Opens a quote, or finds the one opened before under the same key. */
     async quote(input) {
@@ -53,9 +59,9 @@ export function ordersOf(host) {
       return { order, terms, about, ...(buyer && { buyer }) };
     },
 
-    /** Moves an order: fulfilled, cancel, refund, refunded. */
+    /** Moves an order: fulfilled, cancel, refund, refunded. That money went back is read from the chain. */
     async moveOrder(id, event) {
-      return carryOut(await host.step("order", { order: id, event }));
+      return carryOut(await host.step("order", { order: id, event, ...(event?.type === "refunded" && { evidence: await evidenceOf(id, event) }) }));
     },
 
     /** Money that is owed back. */
@@ -73,7 +79,7 @@ export function ordersOf(host) {
      */
     async refunded({ refund, transaction }) {
       const { sale, transaction: owed, network } = object(refund, "refund");
-      const evidence = await readTransaction(host.rpcs(network), { transaction });
+      const evidence = await readRefund(host.rpcs(network), { transaction, charge: owed });
       const { decision, reason, refund: now } = await host.step("refunded", { refund: { sale, transaction: owed }, evidence });
       return { closed: decision === "closed", ...(reason && { reason }), refund: now };
     },
