@@ -19,6 +19,7 @@ mod cancel;
 mod claim;
 mod effect;
 mod hand_over;
+pub mod history;
 mod price;
 mod recheck;
 pub mod record;

@@ -14,6 +14,7 @@
 //! authorization can no longer land, one second earlier it can.
 
 mod header;
+mod history;
 mod logs;
 mod permit2;
 mod proof;
@@ -38,6 +39,7 @@ use proof::Proofs;
 use rpc::{Log, Reason, Receipt, Source, Tag};
 
 pub use header::Header;
+pub use history::{history, Closed, History};
 pub use receipt_proof::receipt_proof_from;
 pub use refund::{refunded, Refund, Refunded};
 pub use storage_proof::{implementation_slots, state_slots, Layout};

@@ -5,6 +5,7 @@ import { call, fromHex, isBytes, object, text } from "./boundary.mjs";
 import { run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { digest, sha256 } from "./hashes.mjs";
+import { isNew, recover as recoverHistory } from "./history.mjs";
 import { readEvidence } from "./rpc.mjs";
 import { trustOf } from "./trust.mjs";
 
@@ -65,6 +66,8 @@ export function createPayer(options) {
 
   async function resume() {
     open();
+    // Nothing here to know the past by: whether it was so, or was lost, only the payer's own logs say.
+    if (await isNew(host.journal)) return [{ intentId: "", attemptId: "", ...call("unknownHistory", {}) }];
     const left = await unsettled(host);
     const resolutions = [];
     for (const record of left) resolutions.push(await settle(record, false));
@@ -103,6 +106,11 @@ export function createPayer(options) {
     return resolution.cancellation;
   }
 
+  async function recover(what) {
+    open();
+    return recoverHistory(host, object(what, "what"));
+  }
+
   async function handOver(intentId, to, budget, { expiresIn } = {}) {
     open();
     const { resolution } = await run(host, { mode: "hand_over", intentId, to, expiresIn, intent: { budget } });
@@ -121,7 +129,10 @@ export function createPayer(options) {
     const intents = root === undefined ? [...all.values()] : familyOf(root, all);
     // Records are placed as they stand in the journal: nothing is read and written again on the way.
     const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer });
-    return `${head.slice(0, -1)},"intents":[${intents.join(",")}]}\n`;
+    const recovered = [];
+    if (root === undefined) for await (const { value } of host.journal.scan(`recovered/${host.config.payer}/`)) recovered.push(decoder.decode(value));
+    const more = recovered.length === 0 ? "" : `,"recovered":[${recovered.join(",")}]`;
+    return `${head.slice(0, -1)},"intents":[${intents.join(",")}]${more}}\n`;
   }
 
   async function close() {
@@ -132,7 +143,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, claim, cancel, resume, handOver, takeOver, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */
@@ -199,6 +210,7 @@ function hostOf(options) {
       ? ({ typedData }) => call("signTypedData", { typedData }, undefined, key)
       : ({ typedData }) => askSigner(signer, typedData),
     trust,
+    sources: (network) => sources(rpc[network] ?? []),
     readChain: async (read) => trust.meet(read.network, await readEvidence(sources(rpc[read.network]), { ...read, proofs: trust.proofs })),
     fetch: (url, { [carrier]: own, ...init }) => (own ?? globalThis.fetch)(url, init),
     forget: () => key?.fill(0),

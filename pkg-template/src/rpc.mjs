@@ -52,6 +52,34 @@ export async function readRefund(rpcs, { transaction, charge, tag = "finalized",
   return (await Promise.all(found)).map((one) => one ?? { error: "unreachable" });
 }
 
+/** The finalized block that every source has reached; undefined where one of them does not answer. */
+export async function historyTop(rpcs, { timeout = 10_000 } = {}) {
+  const heads = await Promise.all(rpcs.map((rpc) => reachable(() => head((method, ...params) => request(rpc, method, params, timeout), "finalized"))));
+  return heads.every(Boolean) ? Math.min(...heads.map(({ block }) => number(block.number))) : undefined;
+}
+
+/**
+ * What every source tells of a payer's nonces between two blocks: the token's logs about them, the receipt of each, and the block that each stands in. Undefined where a
+ * source does not answer: so many blocks at once may be too many for it.
+ */
+export async function readHistory(rpcs, { asset, payer, from, to, timeout = 10_000 }) {
+  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], word(payer)], fromBlock: quantity(from), toBlock: quantity(to) };
+  const read = async (ask) => {
+    const { chainId, block: { number: height, hash, timestamp } } = await head(ask, "finalized");
+    const logs = await ask("eth_getLogs", filter);
+    const each = async (name, method, ...more) => {
+      const found = [];
+      for (const key of new Set(logs.map((log) => log[name]))) found.push(await ask(method, key, ...more));
+      return found;
+    };
+    const receipts = await each("transactionHash", "eth_getTransactionReceipt");
+    const blocks = (await each("blockHash", "eth_getBlockByHash", false)).map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
+    return { chainId, block: { number: height, hash, timestamp, tag: "finalized" }, logs, logsRange: { from: filter.fromBlock, to: filter.toBlock }, receipts, blocks };
+  };
+  const told = await Promise.all(rpcs.map((rpc) => reachable(() => read((method, ...params) => request(rpc, method, params, timeout)))));
+  return told.every(Boolean) ? told : undefined;
+}
+
 async function reachable(read) {
   try {
     return await read();

@@ -82,8 +82,27 @@ export interface Payer {
    * each time. It races with the payment: `resume` reads which of the two landed. `intent_unknown`, `nothing_to_cancel`.
    */
   cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network }>;
-  /** Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. */
+  /**
+   * Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. A journal that knows nothing, of no intent and no history,
+   * gives one entry of no intent, with the outcome `unknown_history`: if there ever was another journal, `recover` reads what was paid.
+   */
   resume(): Promise<Resolution[]>;
+  /**
+   * Reads the payer's own `AuthorizationUsed` and `AuthorizationCanceled` logs of one token in final blocks and writes each nonce that the journal does not know down, with what it
+   * moved: it counts as spent against the caps at the time of its block, and is in `export()`. Which intent it was for shows when that is asked for again: its derived nonce is then
+   * known as used, and the call ends as paid, not delivered, with a claim. Page by page, each durable before the next one is read, so that it can be called again. Several sources must agree.
+   * Payments by Permit2 leave no such log: of those only the purchase itself, whose nonce is looked at first, protects. Errors: `missing_field`, `invalid_type`, `evidence_unreadable`,
+   * `journal_conflict`.
+   */
+  recover(what: {
+    network: Network; asset: Address; fromBlock: number;
+    /** The finalized block when absent or later than that. */
+    toBlock?: number;
+    /** Blocks of one page, 10,000 when absent; halved where a source refuses so many. */
+    width?: number;
+    /** Between two pages, 100 when absent. */
+    pauseMs?: number;
+  }): Promise<{ network: Network; asset: Address; from: number; to: number; used: number; cancelled: number; spent: Amount }>;
   /**
    * Gives an intent to the actor `to`: the attempt stays, the intent goes. What may still land is read in this call, from a block of the last ten minutes; what
    * is proven dead, paid or cancelled on the way is written down. From then on this actor signs nothing for the intent (`intent_handed_over`) and can only send what is

@@ -1,5 +1,6 @@
 //! From the price to the signed bytes.
 
+use super::history::Token;
 use super::price::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
@@ -45,7 +46,20 @@ pub(super) fn inspect_or_plan(
     if planned.iter().any(fresh) && context.config.can_read(&choice.terms.network) {
         return inspect(state, choice, 0, "latest", context);
     }
+    if recovered(state, choice, &planned) {
+        return lost_history(state, choice, None, context);
+    }
     plan(state, choice, context)
+}
+
+/// Whether one of the nonces is known to be used, by what was read of the payer's history.
+fn recovered(state: &State, choice: &Choice, planned: &[Authorization]) -> bool {
+    let token = Token {
+        network: choice.terms.network.clone(),
+        asset: choice.terms.asset,
+    };
+    let used = |one: &Authorization| state.wallet.holds(&token.reservation(&one.nonce()));
+    planned.iter().any(used)
 }
 
 fn inspect(
@@ -77,6 +91,7 @@ pub(super) fn on_inspected(
         return Ok(fail(state, Code::ChainMismatch.into()));
     }
     let planned = authorizations(state, &choice.terms, context)?;
+    let recovered = recovered(state, &choice, &planned);
     let (part, last) = (state.part, state.part + 1 == planned.len());
     let authorization = planned.into_iter().nth(part);
     let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
@@ -89,6 +104,8 @@ pub(super) fn on_inspected(
     let ended = |code: Code| Ok(fail(state, code.into()));
     match verdict.verdict {
         VerdictKind::NotYet | VerdictKind::Dead if taken => ended(Code::UsedOrCancelled),
+        // A source that has forgotten what was read of it before.
+        VerdictKind::NotYet | VerdictKind::Dead if recovered => lost_history(state, &choice, None, context),
         VerdictKind::NotYet | VerdictKind::Dead if last => plan(state, &choice, context),
         VerdictKind::NotYet | VerdictKind::Dead => inspect(state, &choice, part + 1, "latest", context),
         VerdictKind::Cancelled if tag == "finalized" && verdict.next == Next::SafeToResign => {

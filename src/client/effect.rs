@@ -172,6 +172,17 @@ pub struct Record {
     pub text: String,
 }
 
+impl Record {
+    /// Reads `{key, rev, text}`. Errors: those of the fields.
+    pub fn from_json(json: &Json) -> Result<Record, Error> {
+        Ok(Record {
+            key: json.read("key", Json::as_string)?,
+            rev: json.read("rev", Json::as_u64)?,
+            text: json.read("text", Json::as_string)?,
+        })
+    }
+}
+
 /// The bytes of an answer, once they have all passed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Body {
@@ -231,13 +242,6 @@ pub enum Event {
 impl Event {
     /// Reads an event. Errors: `state_invalid` for an unknown type, those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Event, Error> {
-        let record = |json: &Json| {
-            Ok(Record {
-                key: json.read("key", Json::as_string)?,
-                rev: json.read("rev", Json::as_u64)?,
-                text: json.read("text", Json::as_string)?,
-            })
-        };
         let rev = |json: &Json| {
             Ok((
                 json.read("key", Json::as_string)?,
@@ -246,7 +250,7 @@ impl Event {
         };
         Ok(match json.read("type", Json::as_str)? {
             "loaded" => Event::Loaded {
-                records: json.read("records", |list| list.as_list(record))?,
+                records: json.read("records", |list| list.as_list(Record::from_json))?,
                 since: json.read_opt("since", Json::as_u64)?,
             },
             "persisted" => Event::Persisted(json.read("revs", |list| list.as_list(rev))?),

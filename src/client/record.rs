@@ -503,6 +503,11 @@ impl Wallet {
             .collect()
     }
 
+    /// Whether an amount is held or was spent under this id.
+    pub fn holds(&self, id: &str) -> bool {
+        self.entries.iter().any(|entry| entry.id == id)
+    }
+
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         Json::object([

@@ -1,14 +1,18 @@
 //! Calls about the journal and the paying machine.
 
 use super::Input;
+use crate::address::Address;
+use crate::amount::Amount;
 use crate::attempt;
+use crate::client::history::{self, Token};
 use crate::client::record::{self, Intent};
-use crate::client::{self, Config, Context, Event, Start, State, Step};
-use crate::error::{Error, Money, Next};
+use crate::client::{self, Config, Context, Event, Record, Start, State, Step};
+use crate::error::{Code, Error, Money, Next};
 use crate::hand_over::HandOver;
 use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
+use crate::network::Network;
 use crate::{base64, hex};
 
 /// Answers the call when its name belongs here.
@@ -28,6 +32,16 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .json
             .read("state", attempt::State::from_json)
             .map(|state| proven_json(state.proven())),
+        "unknownHistory" => Ok(proven_json(Some(history::UNKNOWN))),
+        "historyKeys" => history_keys(input),
+        "historyPage" => history_page(input),
+        "intentNonces" => input.json.read("record", |text| {
+            let intent = record::from_text(text.as_str()?, Intent::from_json)?;
+            let nonces = history::nonces(&intent).into_iter();
+            Ok(Json::Array(
+                nonces.map(|nonce| Json::text(hex::encode(nonce))).collect(),
+            ))
+        }),
         "handOverDigest" => hand_over_digest(input),
         "requestIdentity" => request_identity(input),
         _ => return None,
@@ -128,6 +142,58 @@ fn proven_json(proven: Option<(&str, Money, Next)>) -> Json {
             ("next", Json::text(next.as_str())),
         ])
     })
+}
+
+fn token(json: &Json) -> Result<Token, Error> {
+    Ok(Token {
+        network: json.read("network", Network::from_json)?,
+        asset: json.read("asset", Address::from_json)?,
+    })
+}
+
+/// Input `{config, network, asset}`: the records that a page of history stands on, and where what it finds is written.
+fn history_keys(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let token = token(&input.json)?;
+    let history = token.history_key(&config.payer);
+    Ok(Json::object([
+        ("wallet", Json::text(record::Wallet::key(&config.payer))),
+        ("history", Json::text(history.as_str())),
+        (
+            "recovered",
+            Json::text(format!("{}/", history.replacen("history", "recovered", 1))),
+        ),
+    ]))
+}
+
+/// Input `{config, now, network, asset, evidence, records, known}`.
+fn history_page(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let token = token(&input.json)?;
+    let now = input.json.read("now", Json::as_u64)?;
+    let evidence = input.json.read("evidence", Json::as_array)?;
+    let records = input
+        .json
+        .read("records", |list| list.as_list(Record::from_json))?;
+    let known = input.json.read("known", |list| {
+        list.as_list(|nonce| hex::decode_array(nonce.as_str()?))
+    })?;
+    let page = history::page(&config, &token, evidence, &records, &known, now)?;
+    let moved = page.found.iter().filter(|one| !one.cancelled);
+    let spent = moved
+        .clone()
+        .try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount))
+        .ok_or_else(|| Error::new(Code::AmountInvalid, "evidence"))?;
+    let used = moved.count() as u64;
+    match client::Effect::Persist(page.writes).to_json().get("ops") {
+        Some(ops) => Ok(Json::object([
+            ("ops", ops.clone()),
+            ("used", Json::number(used)),
+            ("cancelled", Json::number(page.found.len() as u64 - used)),
+            ("spent", spent.to_json()),
+        ])),
+        None => Err(Error::new(Code::InternalError, "")),
+    }
 }
 
 /// Input `{handOver}`: what the payer signs of it, and who did.

@@ -131,7 +131,7 @@ function show(open) {
   print(`${open.length} open:`);
   for (const { intentId, id, method, url, amount, network, asset, payTo, outcome, money, next, decidableAt, transaction, reasons } of open) {
     print();
-    print(`  ${paint("strong", visible(id ?? intentId))}`);
+    print(`  ${paint("strong", visible(id ?? (intentId || "this journal")))}`);
     if (url) print(pair("request", `${method} ${url}`));
     if (amount) print(pair("payment", `${amount} atomic units of ${asset} on ${network} to ${payTo}`));
     print(pair("outcome", outcome));
