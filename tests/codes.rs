@@ -17,7 +17,6 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "approval_denied",
             "attempts_exhausted",
             "chain_mismatch",
-            "evidence_unreadable",
             "expired_before_send",
             "intent_conflict",
             "intent_released",

@@ -125,11 +125,11 @@ pub(super) fn on_inspected(
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled if part == 0 && !taken => {
             inspect(state, &choice, 0, "finalized", context)
         }
-        VerdictKind::Paid => lost_history(state, &choice, &verdict, context),
+        VerdictKind::Paid => lost_history(state, &choice, Some(&verdict), context),
         VerdictKind::PaidWrongTerms => {
             let finding = told::finding(state, Code::AuthorizationUsed);
             state.alerts.push(finding);
-            lost_history(state, &choice, &verdict, context)
+            lost_history(state, &choice, Some(&verdict), context)
         }
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled => ended(Code::UsedOrCancelled),
         // Nothing was signed here, and nothing is while the chain can't be read.
@@ -140,11 +140,11 @@ pub(super) fn on_inspected(
     }
 }
 
-/// The nonce was used and this journal does not know by which signature: paid, not delivered, with a claim.
+/// The nonce was used, by what was read now or before, and this journal does not know by which signature: paid, not delivered, with a claim.
 fn lost_history(
     state: &mut State,
     choice: &Choice,
-    verdict: &Verdict,
+    verdict: Option<&Verdict>,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
     let mut intent = intent_for(state, choice, context)?;
@@ -152,13 +152,17 @@ fn lost_history(
     let claim = told::claim(
         &intent,
         choice.quote_hash,
-        verdict.transaction.clone(),
+        verdict.and_then(|verdict| verdict.transaction.clone()),
         "history_lost",
         context.now,
     );
     let part = u64::try_from(state.part).ok().filter(|part| *part > 0);
     let claim = claim.with_some("part", part.map(Json::number));
-    intent.claim = Some(recheck::with_finality(claim, verdict));
+    // What a recovery wrote down was final.
+    intent.claim = Some(match verdict {
+        Some(verdict) => recheck::with_finality(claim, verdict),
+        None => claim,
+    });
     state.intent = Some(intent);
     Ok(persist(
         state,
