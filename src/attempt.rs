@@ -137,7 +137,7 @@ impl Observation {
 /// The header that carried the payment: the exact bytes that may be sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// `PAYMENT-SIGNATURE` or `X-PAYMENT`.
+    /// `PAYMENT-SIGNATURE` or `X-PAYMENT`, `Authorization` or `Payment-Authorization`.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -297,6 +297,8 @@ pub struct Attempt {
     pub observations: Vec<Observation>,
     /// Raw `PAYMENT-RESPONSE` value of the answer that reported success.
     pub settlement: Option<String>,
+    /// Raw `Payment-Receipt` value of that answer, where the Payment scheme carried the payment.
+    pub receipt: Option<String>,
     /// Where it stands.
     pub state: State,
     /// The transaction that paid it, read from the chain.
@@ -433,6 +435,11 @@ impl Attempt {
         matches!(self.state.proven(), Some((_, Money::Proven, _)))
     }
 
+    /// Whether the seller said that it settled.
+    pub fn is_said_settled(&self) -> bool {
+        self.settlement.is_some() || self.receipt.is_some()
+    }
+
     /// The transaction that settled it: read from the chain, else as the seller named it.
     pub fn settled_in(&self) -> Option<String> {
         let named = || {
@@ -469,6 +476,7 @@ impl Attempt {
                 list(self.observations.iter().map(Observation::to_json).collect()),
             )
             .with_some("settlement", self.settlement.clone().map(Json::String))
+            .with_some("receipt", self.receipt.clone().map(Json::String))
             .with("state", Json::text(self.state.as_str()))
             .with_some("transaction", self.transaction.clone().map(Json::String))
             .with_some("verdict", self.verdict.clone())
@@ -497,6 +505,7 @@ impl Attempt {
                 .read_opt("observations", |seen| seen.as_list(Observation::from_json))?
                 .unwrap_or_default(),
             settlement: json.read_opt("settlement", Json::as_string)?,
+            receipt: json.read_opt("receipt", Json::as_string)?,
             state: json.read("state", State::from_json)?,
             transaction: json.read_opt("transaction", Json::as_string)?,
             verdict: json.get("verdict").cloned(),

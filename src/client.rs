@@ -20,6 +20,7 @@ mod claim;
 mod effect;
 mod hand_over;
 pub mod history;
+mod offers;
 mod price;
 mod recheck;
 pub mod record;

@@ -180,7 +180,11 @@ registry! {
     PaymentIdInvalid "payment_id_invalid" FixInput None "Not 16 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen.";
     // messages of the Payment HTTP scheme
     ChallengeInvalid "challenge_invalid" Requote None "Not a well-formed Payment challenge.";
+    ChallengeExpired "challenge_expired" Requote None "The Payment challenge has expired; nothing was sent for it.";
+    ChallengeChanged "challenge_changed" Stop Possible "A Payment challenge came back under the same id with other terms.";
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
+    TransportInsecure "transport_insecure" Stop None "A Payment credential travels over TLS only; this URL is http and of another machine.";
+    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: there is no claim file for it and it is not handed over.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
     SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here.";

@@ -4,7 +4,7 @@
 //! `{"bodySha256","method","url"}`; docs/formats.md has a worked example. Headers are no part of it: they carry tokens
 //! that change between two tries of one purchase.
 
-use url::Url;
+use url::{Host, Url};
 
 use crate::digest;
 use crate::error::{Code, Error};
@@ -51,6 +51,20 @@ impl Request {
         let url = json.read("url", Json::as_str)?;
         let body = json.read("bodySha256", |text| hex::decode_array(text.as_str()?))?;
         Request::with_digest(method, url, body)
+    }
+
+    /// Whether what is sent with it stays between the two: over TLS, or on this machine.
+    pub fn is_private(&self) -> bool {
+        let Ok(url) = Url::parse(&self.url) else {
+            return false;
+        };
+        let loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        url.scheme() == "https" || loopback
     }
 
     /// `{method, url, bodySha256}`.

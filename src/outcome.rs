@@ -10,7 +10,7 @@
 //! | the same, with a header that says settled | unknown | proven | resend_same | `body_truncated` |
 //! | a conflict code | conflict | possible | stop | that code |
 //! | an in-flight code | in_flight | possible | wait | that code |
-//! | 2xx, settlement `success:true` with a transaction hash | settled | proven | stop | `settled` |
+//! | 2xx, settlement `success:true` or a `Payment-Receipt` with a transaction hash | settled | proven | stop | `settled` |
 //! | other status, settlement `success:true` | unknown | proven | resend_same | `paid_not_delivered` |
 //! | a code that says the authorization is used | unknown | possible | read_chain | that code |
 //! | a code about the seller's order | unknown | possible | read_order | that code |
@@ -146,6 +146,7 @@ pub fn classify(answer: &Answer) -> Classification {
     let body = answer.body_json();
     let settlement = answer.settlement();
     let (outcome, money, next, code) = verdict(answer, body.as_ref(), &settlement);
+    let transaction = settlement.transaction();
     let settlement = match settlement {
         Settlement::Read(response) => Some(response),
         _ => None,
@@ -165,7 +166,7 @@ pub fn classify(answer: &Answer) -> Classification {
         code: code.to_owned(),
         retry_after,
         poll,
-        transaction: settlement.as_ref().and_then(SettlementResponse::transaction_hash),
+        transaction,
         settlement,
     }
 }
@@ -271,7 +272,7 @@ fn payment_required(
     replayed: bool,
 ) -> Verdict {
     let stated = match settlement {
-        Settlement::Read(_) => settlement.reason(),
+        Settlement::Read(_) | Settlement::Receipt(_) => settlement.reason(),
         Settlement::Unreadable => None,
         Settlement::Absent => codes::in_body(body).or_else(|| {
             let price = payment_required::parse(Some(answer.header(x402::PAYMENT_REQUIRED)??), None).ok()?;

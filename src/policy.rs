@@ -9,7 +9,10 @@ use crate::amount::Amount;
 use crate::authorization::Method;
 use crate::error::{Code, Error};
 use crate::json::Json;
+use crate::mpp::challenge::Challenge;
+use crate::mpp::charge::Charge;
 use crate::network::{Network, KNOWN_TOKENS};
+use crate::quote::Protocol;
 use crate::x402::payment_required::{Offer, PaymentRequired, Terms};
 
 /// Longest window of an authorization when the policy names none, in seconds.
@@ -125,6 +128,46 @@ impl Spent {
     }
 }
 
+/// What a 402 answer offers, by either protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct Offers<'a> {
+    /// The x402 price, when there is one.
+    pub required: Option<&'a PaymentRequired>,
+    /// The challenges of the Payment scheme.
+    pub challenges: &'a [Challenge],
+}
+
+/// Which offer was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Chosen {
+    /// An entry of the x402 price.
+    Offer(usize),
+    /// A challenge.
+    Challenge(usize),
+}
+
+impl Chosen {
+    fn path(self) -> String {
+        match self {
+            Chosen::Offer(index) => format!("accepts[{index}]"),
+            Chosen::Challenge(index) => format!("challenges[{index}]"),
+        }
+    }
+}
+
+/// Where and how an earlier attempt pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pinned<'a> {
+    /// Network.
+    pub network: &'a Network,
+    /// Token.
+    pub asset: &'a Address,
+    /// How the token is moved.
+    pub method: Method,
+    /// Which protocol carries it.
+    pub protocol: Protocol,
+}
+
 impl Policy {
     /// The policy from JSON. A member that is not known is refused: a misspelt cap must not be no cap. Errors:
     /// `policy_invalid` (unknown member, zero where a positive number is meant), those of the values.
@@ -184,52 +227,79 @@ impl Policy {
 
     /// Chooses the offer to pay: the first rail of the policy's list (of the known tokens, when it has none) that is
     /// offered, whatever the seller's order; never a rail that is not on the list. Of one rail EIP-3009 comes first; Permit2
-    /// only where the policy lists the token itself, and in version 2; scheme `upto` by Permit2 last of all, and only where the policy
-    /// says so. A rail and method pinned by an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
+    /// only where the policy lists the token itself, and in version 2; scheme `upto` by Permit2 after it, and only where the policy
+    /// says so; a Payment challenge last of all, for there the payer does not pick the nonce. A rail, method and protocol pinned by
+    /// an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
     /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
     /// `split_unsupported` (version 1), `recipient_forbidden` of any recipient.
     pub fn choose(
         &self,
-        required: &PaymentRequired,
+        offers: Offers,
         payer: &Address,
-        pinned: Option<(&Network, &Address, Method)>,
-    ) -> Result<(usize, Terms), Error> {
+        pinned: Option<Pinned>,
+    ) -> Result<(Chosen, Terms), Error> {
         let rails = self.rails();
+        let accepts = offers.required.map_or([].as_slice(), |price| &price.offers);
         // An approval of Permit2 is for any spender it lets in: without a list of the payer's own it is not made use of.
-        let permits = self.assets.is_some() && required.version == 2;
-        let kinds = [
-            Some((Method::Eip3009, false)),
-            permits.then_some((Method::Permit2, false)),
-            (permits && self.upto).then_some((Method::Permit2, true)),
+        let permits = self.assets.is_some() && offers.required.is_some_and(|price| price.version == 2);
+        let ways = [
+            Some((Protocol::X402, Method::Eip3009, false)),
+            permits.then_some((Protocol::X402, Method::Permit2, false)),
+            (permits && self.upto).then_some((Protocol::X402, Method::Permit2, true)),
+            Some((Protocol::Mpp, Method::Eip3009, false)),
         ];
         let open = rails.iter().flat_map(|rail| {
-            let kinds = kinds.iter().flatten();
-            kinds.map(move |kind| (rail, *kind))
+            let ways = ways.iter().flatten();
+            ways.map(move |way| (rail, *way))
         });
-        let open = open.filter(|((network, asset), (method, _))| {
-            pinned.is_none_or(|pinned| pinned == (network, asset, *method))
+        let open = open.filter(|((network, asset), (protocol, method, _))| {
+            let (protocol, method) = (*protocol, *method);
+            let way = Pinned {
+                network,
+                asset,
+                method,
+                protocol,
+            };
+            pinned.is_none_or(|pinned| pinned == way)
         });
-        for (rail, kind) in open {
-            if let Some((index, terms)) = first_on(rail, kind, &required.offers) {
-                let terms = terms.map_err(|error| error.within(&format!("accepts[{index}]")))?;
-                if terms.shares.len() > 1 && required.version != 2 {
-                    let field = format!("accepts[{index}].extra.fee_split");
-                    return Err(Error::new(Code::SplitUnsupported, field));
+        for (rail, (protocol, method, upto)) in open {
+            let found = match protocol {
+                Protocol::X402 => first(accepts, |offer| {
+                    let kind = (offer.method(), offer.is_upto()) == (Some(method), upto);
+                    let here = kind && offer.rail().as_ref() == Some(rail);
+                    here.then(|| offer.terms())
+                }),
+                Protocol::Mpp => first(offers.challenges, |challenge| {
+                    let here = Charge::rail(challenge).as_ref() == Some(rail);
+                    here.then(|| Charge::terms(challenge))
+                }),
+            };
+            if let Some((index, terms)) = found {
+                let chosen = match protocol {
+                    Protocol::X402 => Chosen::Offer(index),
+                    Protocol::Mpp => Chosen::Challenge(index),
+                };
+                let within = |error: Error| error.within(&chosen.path());
+                let terms = terms.map_err(within)?;
+                if terms.shares.len() > 1 && offers.required.is_none_or(|price| price.version != 2) {
+                    return Err(within(Error::new(Code::SplitUnsupported, "extra.fee_split")));
                 }
-                recipient::check(&terms, payer, self.recipients.as_deref())
-                    .map_err(|error| error.within(&format!("accepts[{index}]")))?;
-                return Ok((index, terms));
+                recipient::check(&terms, payer, self.recipients.as_deref()).map_err(within)?;
+                return Ok((chosen, terms));
             }
         }
-        let other_token = |offer: &Offer| {
-            offer.requirements.get("scheme") == Some(&Json::text("exact"))
-                && offer.rail().is_some_and(|rail| {
-                    rails.iter().any(|(network, _)| *network == rail.0) && !rails.contains(&rail)
-                })
+        let other_token = |rail: (Network, Address)| {
+            rails.iter().any(|(network, _)| *network == rail.0) && !rails.contains(&rail)
         };
+        let exact = |offer: &&Offer| offer.requirements.get("scheme") == Some(&Json::text("exact"));
+        let mut rails_offered = accepts
+            .iter()
+            .filter(exact)
+            .filter_map(Offer::rail)
+            .chain(offers.challenges.iter().filter_map(Charge::rail));
         let code = match pinned {
             Some(_) => Code::RailChanged,
-            None if required.offers.iter().any(other_token) => Code::UnknownAsset,
+            None if rails_offered.any(other_token) => Code::UnknownAsset,
             None => Code::NoSupportedOption,
         };
         Err(Error::new(code, "accepts"))
@@ -295,19 +365,16 @@ impl Policy {
     }
 }
 
-/// The first offer on a rail that is of a supported kind, and its terms. One of the right kind whose terms are wrong ends
+/// The first offer that is on the rail and of a supported kind, and its terms. One of the right kind whose terms are wrong ends
 /// the search: a seller must not steer the choice by breaking its first entry.
-fn first_on(
-    rail: &(Network, Address),
-    (method, upto): (Method, bool),
-    offers: &[Offer],
+fn first<T>(
+    offers: &[T],
+    terms: impl Fn(&T) -> Option<Result<Terms, Error>>,
 ) -> Option<(usize, Result<Terms, Error>)> {
     offers
         .iter()
         .enumerate()
-        .filter(|(_, offer)| offer.rail().as_ref() == Some(rail))
-        .filter(|(_, offer)| offer.method() == Some(method) && offer.is_upto() == upto)
-        .map(|(index, offer)| (index, offer.terms()))
+        .filter_map(|(index, offer)| Some((index, terms(offer)?)))
         .find(|(_, terms)| !matches!(terms, Err(error) if error.code == Code::NoSupportedOption))
 }
 

@@ -8,6 +8,10 @@
 //! Every other member, known or not, counts as it stands: a changed description, timeout or `extra` is another quote.
 //! JSON's own freedom (member order, spaces, `10` and `10.0`, escapes) does not count, by RFC 8785.
 
+mod offered;
+
+pub use offered::{Offered, Payment, Protocol};
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::digest;

@@ -1,11 +1,11 @@
 //! Proving a payment afterwards: one document, the caller's material, and a list of named checks.
 //!
-//! Profiles: a bare x402 settlement response (header value or JSON), a gateway's receipt with the SHA-256 of the response, a
+//! Profiles: a bare x402 settlement response or `Payment-Receipt` (header value or JSON), a gateway's receipt with the SHA-256 of the response, a
 //! counterfoil bundle, and a payer's claim. Trust comes from the material alone; what a document says of the chain is never believed.
 //!
 //! The verdict is `failed` when any check failed, `verified` when every required check passed, else `incomplete`. The ids
 //! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,digest,nonce,signature}`,
-//! `payment.header`, `signature`, `record.consistent`, `claim.statement`,
+//! `payment.header`, `signature`, `record.consistent`, `claim.statement`, `receipt.{challenge,time}`,
 //! `settlement.{success,network,payer,payTo,asset,amount,transaction}`,
 //! `chain.{source,authorization,transfer,finality}`, `delivery.{hash,length}`,
 //! `expect.{kind,payer,payTo,resource,amount}`. In a bundle of several purchases each but `format` stands after
@@ -15,6 +15,7 @@ mod bundle;
 mod checks;
 mod claimed;
 mod material;
+mod payment;
 mod profiles;
 pub(crate) mod record;
 
@@ -22,6 +23,10 @@ use crate::base64;
 use crate::claim;
 use crate::error::Error;
 use crate::json::{self, Json};
+use crate::mpp::{
+    self,
+    receipt::{Receipt, MAX_RECEIPT},
+};
 use crate::sale;
 use crate::x402::settlement_response::{self, SettlementResponse};
 use material::Material;
@@ -36,6 +41,7 @@ enum Profile {
     Bundle(Json),
     Claim(Json),
     Statement(Box<profiles::Statement>),
+    Payment(Box<Receipt>),
 }
 
 /// Verifies one document and reports. `body` is the answer's exact bytes.
@@ -49,6 +55,7 @@ pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Jso
         Profile::Bundle(json) => bundle::judge(&json, &material),
         Profile::Claim(json) => claimed::judge(receipt, &json, &material),
         Profile::Statement(statement) => profiles::judge(*statement, &material),
+        Profile::Payment(receipt) => payment::judge(&receipt, &material),
     }
 }
 
@@ -58,7 +65,7 @@ pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
     match profile(receipt)? {
         Profile::Bundle(json) => bundle::targets(&json),
         Profile::Claim(json) => claimed::targets(&json),
-        Profile::Statement(_) => Ok(Json::Array(Vec::new())),
+        Profile::Statement(_) | Profile::Payment(_) => Ok(Json::Array(Vec::new())),
     }
 }
 
@@ -67,15 +74,20 @@ pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
 pub(crate) fn named(receipt: &str) -> Result<profiles::Named, Error> {
     match profile(receipt)? {
         Profile::Statement(statement) => Ok((*statement).into()),
-        Profile::Bundle(_) | Profile::Claim(_) => Err(bundle::invalid("")),
+        Profile::Bundle(_) | Profile::Claim(_) | Profile::Payment(_) => Err(bundle::invalid("")),
     }
 }
 
 fn profile(receipt: &str) -> Result<Profile, Error> {
     let text = receipt.trim();
     if !text.starts_with('{') {
-        if text.is_empty() || base64::decode_header(text).is_err() {
+        let Some(bytes) = base64::decode_header(text).ok().filter(|_| !text.is_empty()) else {
             return Err(bundle::invalid(""));
+        };
+        if text.len() <= MAX_RECEIPT
+            && json::parse_bytes(&bytes).is_ok_and(|json| mpp::receipt::is_receipt(&json))
+        {
+            return mpp::receipt::parse(text).map(|receipt| Profile::Payment(Box::new(receipt)));
         }
         return settlement_response::parse(text).and_then(settlement);
     }
@@ -90,6 +102,8 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         Err(bundle::invalid(""))
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
         SettlementResponse::from_json(&json).and_then(settlement)
+    } else if mpp::receipt::is_receipt(&json) && !profiles::is_gateway(&json) {
+        Receipt::from_json(&json).map(|receipt| Profile::Payment(Box::new(receipt)))
     } else if profiles::is_gateway(&json) {
         profiles::gateway(&json).map(|statement| Profile::Statement(Box::new(statement)))
     } else {

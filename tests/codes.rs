@@ -47,6 +47,15 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("tests/upto.rs", &["settlement_differs"]),
     ("tests/finality.rs", &["payment_vanished"]),
+    (
+        "tests/mpp.rs",
+        &[
+            "challenge_changed",
+            "challenge_expired",
+            "mpp_unsupported",
+            "transport_insecure",
+        ],
+    ),
     ("tests/gateway/gateway.test.mjs", &["answer_expired", "not_found"]),
     ("tests/gateway/afterwards.test.mjs", &["refund_owed"]),
     (

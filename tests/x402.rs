@@ -12,7 +12,7 @@ use counterfoil::address::Address;
 use counterfoil::error::{Code, Money, Next};
 use counterfoil::json::{self, Json};
 use counterfoil::outcome::{classify, Answer, Outcome};
-use counterfoil::policy::Policy;
+use counterfoil::policy::{Chosen, Offers, Policy};
 use counterfoil::x402::{payment_payload, payment_required, settlement_response};
 use counterfoil::{quote, wasm};
 
@@ -168,8 +168,12 @@ fn defaults_of_the_policy() {
     assert_eq!((policy.max_window(), policy.attempts()), (60, 1));
     let required = payment_required::parse(None, Some(&price(OFFER))).unwrap();
     let payer = Address::parse("0x760326E8C94f38A9F0537b1FA45141cA995564C4").unwrap();
-    let (index, terms) = policy.choose(&required, &payer, None).unwrap();
-    assert_eq!(index, 0);
+    let offers = Offers {
+        required: Some(&required),
+        challenges: &[],
+    };
+    let (chosen, terms) = policy.choose(offers, &payer, None).unwrap();
+    assert_eq!(chosen, Chosen::Offer(0));
     assert_eq!(
         policy.decide(&terms, &[], 0).unwrap_err().code,
         Code::PolicyMissing

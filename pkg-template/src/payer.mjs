@@ -37,7 +37,7 @@ export function createPayer(options) {
     const request = await requestOf(input, rest);
     const identity = call("requestIdentity", { method: request.method, url: request.url }, request.body);
     const { fingerprint, ...named } = identity;
-    const start = { mode: "fetch", request: named, intent: intent ?? {} };
+    const start = { mode: "fetch", request: named, intent: intent ?? {}, authenticated: request.headers.has("authorization") };
     // Two identical calls at once are one purchase: the second waits and gets a copy.
     const key = JSON.stringify(intent?.id === undefined ? [fingerprint, intent?.scope ?? "default", intent?.parent] : [intent.id]);
     for (let running = live.get(key); running; running = live.get(key)) {

@@ -1,4 +1,5 @@
 /** counterfoil/verify: what a receipt proves, and signatures in bulk. */
+import type { Challenge } from "./core.js";
 import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
 export type { Finding } from "./values.js";
@@ -15,11 +16,14 @@ export interface Material {
   body?: Uint8Array;
   bodyEncoding?: string;
   authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
+  /** Of a `Payment-Receipt`: the challenge that was paid; `facts.standing` says how far the receipt was confirmed. */
+  challenge?: Challenge;
   evidence?: ChainEvidence | ChainEvidence[];
-  expect?: { kind?: "offer" | "receipt" | "settlement" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
+  expect?: { kind?: "offer" | "receipt" | "settlement" | "payment_receipt" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
   /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true, and then the
    * sources of evidence are not: what they say counts as far as it is proven under one of these; layouts: token code beside the pinned. */
   trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[]; layouts?: TokenLayout[] };
+  /** Against which the times of a document are held. */
   now?: Seconds;
 }
 /**

@@ -1,7 +1,7 @@
 //! From the price to the signed bytes.
 
 use super::history::Token;
-use super::price::{choose, Choice};
+use super::offers::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use super::{recheck, recover, told};
@@ -14,11 +14,12 @@ use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::mpp::challenge::Challenge;
 use crate::permit2::Permit;
 use crate::policy::{Spent, SpentState};
+use crate::quote::{Offered, Protocol};
 use crate::time::{self, Seconds};
-use crate::x402::payment_required::{PaymentRequired, Share, Signing, Terms};
-use crate::x402::{payment_identifier, payment_payload};
+use crate::x402::payment_required::{Share, Signing, Terms};
 
 /// The lower bound lies this far back, for a block's clock is not ours.
 const BACKDATED: Seconds = 600;
@@ -39,6 +40,20 @@ pub(super) fn inspect_or_plan(
     context: Context<'_>,
 ) -> Result<Effect, Error> {
     let planned = authorizations(state, &choice.terms, context)?;
+    let burnt = |one: &Authorization| {
+        let intent = state.intent.as_ref();
+        let mut siblings = intent
+            .into_iter()
+            .flat_map(|intent| intent.siblings(&one.nonce()));
+        siblings.any(|sibling| sibling.state == attempt::State::Cancelled)
+    };
+    // The nonce of a challenge is burnt for good: only another challenge brings another.
+    if planned.iter().any(burnt) {
+        return Ok(fail(
+            state,
+            Failure::from(Code::UsedOrCancelled).money(Money::None),
+        ));
+    }
     let fresh = |one: &Authorization| {
         let intent = state.intent.as_ref();
         intent.is_none_or(|intent| intent.siblings(&one.nonce()).is_empty())
@@ -108,6 +123,7 @@ pub(super) fn on_inspected(
         VerdictKind::NotYet | VerdictKind::Dead if recovered => lost_history(state, &choice, None, context),
         VerdictKind::NotYet | VerdictKind::Dead if last => plan(state, &choice, context),
         VerdictKind::NotYet | VerdictKind::Dead => inspect(state, &choice, part + 1, "latest", context),
+        VerdictKind::Cancelled if choice.terms.dictated.is_some() => ended(Code::UsedOrCancelled),
         VerdictKind::Cancelled if tag == "finalized" && verdict.next == Next::SafeToResign => {
             if !last {
                 return inspect(state, &choice, part + 1, "finalized", context);
@@ -192,7 +208,12 @@ fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Secon
         context.now.saturating_add(MAX_SHIFT),
     );
     let length = terms.max_timeout.min(context.config.policy.max_window());
-    (now.saturating_sub(BACKDATED), now.saturating_add(length))
+    let expires = terms.dictated.and_then(|dictated| dictated.expires);
+    let end = now.saturating_add(length);
+    (
+        now.saturating_sub(BACKDATED),
+        expires.map_or(end, |expires| end.min(expires)),
+    )
 }
 
 /// What is signed for these terms: one authorization for each share, each with a nonce of its own.
@@ -250,8 +271,12 @@ fn authorization(
         asset: terms.asset,
         payer: *payer,
         method: terms.signing.method(),
+        protocol: Protocol::of(terms),
     };
-    let nonce = nonce(&state.intent_id, &rail, generation(state), index, context)?;
+    let nonce = match &terms.dictated {
+        Some(dictated) => dictated.nonce,
+        None => nonce(&state.intent_id, &rail, generation(state), index, context)?,
+    };
     Ok(match &terms.signing {
         Signing::Eip3009(domain) => {
             let authorization = eip3009::Authorization {
@@ -320,25 +345,16 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
         asset: terms.asset,
         payer: context.config.payer,
         method: terms.signing.method(),
+        protocol: choice.offered.protocol(),
     });
     if !intent
         .quotes
         .iter()
         .any(|quote| quote.quote_hash == choice.quote_hash)
     {
-        let offer = choice
-            .required
-            .offers
-            .get(choice.index)
-            .map(|offer| offer.requirements.clone());
-        let mut required = choice.required.to_json();
-        if let Json::Object(members) = &mut required {
-            members.retain(|(name, _)| name != "accepts");
-        }
         intent.quotes.push(Quote {
             quote_hash: choice.quote_hash,
-            requirements: offer.unwrap_or(Json::Null),
-            required,
+            offered: choice.offered.clone(),
             seen_at: context.now,
         });
     }
@@ -361,8 +377,10 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         .into_iter()
         .find(|attempt| attempt.state.is_live())
         .and_then(|attempt| attempt.payment_id.clone());
-    let payment_id = payment_identifier::declared(&choice.required)
-        .map(|_| match kept {
+    let payment_id = choice
+        .offered
+        .takes_payment_id()
+        .then(|| match kept {
             Some(id) => Ok(id),
             None => intent::payment_id(
                 &intent.intent_id,
@@ -393,6 +411,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         sends: Vec::new(),
         observations: Vec::new(),
         settlement: None,
+        receipt: None,
         state: attempt::State::Planned,
         transaction: None,
         verdict: None,
@@ -448,6 +467,15 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     if context.now >= attempt.planned_at.saturating_add(length(attempt)) {
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
+    let offered = state.intent()?.quote_of(attempt).map(|quote| &quote.offered);
+    let challenge = offered.and_then(Offered::challenge);
+    // The window may stand in the seller's time; when a challenge ends is told by ours.
+    if challenge
+        .and_then(Challenge::expires_at)
+        .is_some_and(|at| context.now >= at)
+    {
+        return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
+    }
     let signature = normalised(signature)?;
     let attempt = state.current_mut()?;
     if let Some(slot) = attempt.slot_mut(part) {
@@ -488,18 +516,14 @@ fn payment_header(state: &State) -> Result<Header, Error> {
         .iter()
         .find(|quote| quote.quote_hash == attempt.quote_hash)
         .ok_or_else(invalid)?;
-    let required = PaymentRequired::of_quote(&quote.required, &quote.requirements)?;
-    let offer = required.offers.first().ok_or_else(invalid)?;
     let signed: Vec<_> = attempt
         .slots()
         .filter_map(|slot| Some((slot.authorization, slot.signature?)))
         .collect();
-    let payment_id = attempt.payment_id.as_deref();
-    let payload = payment_payload::build_signed(&required, offer, &signed, payment_id)?;
-    let (name, value) = payment_payload::encode(&payload)?;
+    let payment = quote.offered.payment(&signed, attempt.payment_id.as_deref())?;
     Ok(Header {
-        name: name.to_owned(),
-        value,
+        name: payment.name.to_owned(),
+        value: payment.value,
     })
 }
 

@@ -10,13 +10,13 @@ use crate::error::{Code, Error, Money};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::quote::Protocol;
 use crate::receipt;
 use crate::sorting::sort_by;
-use crate::x402::payment_required::Offer;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
 /// `paid_wrong_terms`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may still be
-/// had, `claim_unpaid`, `permit2_unsupported`; `receipt_invalid` for a receipt that is about another payment.
+/// had, `claim_unpaid`, `mpp_unsupported`, `permit2_unsupported`; `receipt_invalid` for a receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
         return Ok(fail(state, failure));
@@ -47,14 +47,18 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
         _ if intent.claim.is_none() => Some(Code::ClaimUnpaid.into()),
-        _ if by_permit2(intent) => Some(Failure::from(Code::Permit2Unsupported).money(Money::Proven)),
-        _ => None,
+        _ => unsupported(intent).map(|code| Failure::from(code).money(Money::Proven)),
     }
 }
 
-fn by_permit2(intent: &Intent) -> bool {
-    let rail = intent.rail.as_ref();
-    rail.is_some_and(|rail| rail.method == Method::Permit2)
+/// There is no claim file where the nonce is not the intent's own or the token does not take it.
+fn unsupported(intent: &Intent) -> Option<Code> {
+    let rail = intent.rail.as_ref()?;
+    match (rail.protocol, rail.method) {
+        (Protocol::Mpp, _) => Some(Code::MppUnsupported),
+        (Protocol::X402, Method::Permit2) => Some(Code::Permit2Unsupported),
+        (Protocol::X402, Method::Eip3009) => None,
+    }
 }
 
 /// The claim as the record tells it now.
@@ -66,15 +70,12 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
     let word = |json: &Json| hex::decode_array(json.as_str()?);
     let quote_hash = held.read("quoteHash", word)?;
     let quote = intent.quotes.iter().find(|quote| quote.quote_hash == quote_hash);
-    let requirements = quote.ok_or_else(|| invalid("quotes"))?.requirements.clone();
+    let offered = quote.ok_or_else(|| invalid("quotes"))?.offered.clone();
     let paid = paid(intent)?;
     let (pay_to, amount) = match &paid {
         Some((_, signed)) => (signed.authorization.to, signed.authorization.value),
         None => {
-            let terms = Offer {
-                requirements: requirements.clone(),
-            }
-            .terms()?;
+            let terms = offered.terms()?;
             (terms.pay_to, terms.amount)
         }
     };
@@ -105,7 +106,7 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
         fingerprint: intent.request.fingerprint()?,
         request: intent.request.clone(),
         quote_hash,
-        requirements,
+        requirements: offered.requirements(),
         payer: rail.payer,
         pay_to,
         amount,

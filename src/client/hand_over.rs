@@ -12,6 +12,7 @@ use crate::evidence::VerdictKind;
 use crate::hand_over::{HandOver, Slot};
 use crate::hex;
 use crate::json::Json;
+use crate::quote::Protocol;
 use crate::time::Seconds;
 
 /// How old a read may be when the hand-over is written: its block, and the time since.
@@ -22,7 +23,7 @@ const EXPIRES_IN: Seconds = 3_600;
 const MAX_EXPIRES_IN: Seconds = 86_400;
 
 /// Reads what may still land, then asks for the signature. Refused, in this order: `missing_field` and `actor_invalid` at `to`,
-/// `number_out_of_range` at `expiresIn`, `intent_unknown`, `intent_released`, `hand_over_paid`, `payment_identifier_conflict`,
+/// `number_out_of_range` at `expiresIn`, `intent_unknown`, `intent_released`, `mpp_unsupported`, `hand_over_paid`, `payment_identifier_conflict`,
 /// `intent_handed_over`, `hand_over_wider`, `missing_field` at `budget` where no cap bounds it; of an open authorization
 /// `hand_over_unread`, `paid_wrong_terms`, `partly_paid`, `evidence_unreadable`, `used_or_cancelled`, `outcome_unknown`, `hand_over_stale`.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
@@ -84,10 +85,17 @@ pub(super) fn ended(state: &State, intent: &Intent) -> Option<Failure> {
     let paid = matches!(intent.status, Status::Delivered | Status::PaidNotDelivered);
     match intent.status {
         Status::Released => Some(Code::IntentReleased.into()),
+        // Whoever takes it could not tell by the slot that a challenge's nonce is open.
+        _ if dictated(intent) => Some(Code::MppUnsupported.into()),
         _ if paid || intent.attempts.iter().any(moved) => Some(Code::HandOverPaid.into()),
         _ if intent.is_conflicted() => Some(recover::conflict_failure(state)),
         _ => None,
     }
+}
+
+fn dictated(intent: &Intent) -> bool {
+    let rail = intent.rail.as_ref();
+    rail.is_some_and(|rail| rail.protocol == Protocol::Mpp)
 }
 
 fn expires_in(state: &State) -> Seconds {

@@ -1,5 +1,6 @@
 //! From the 402 answer to a price that the policy allows.
 
+use super::offers::{self, choose};
 use super::record::{Intent, Reservation};
 use super::{buy, fail, told, Context, Effect, Phase, State};
 use crate::amount::Amount;
@@ -8,8 +9,7 @@ use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::outcome::Answer;
 use crate::policy::{Decision, Spent};
-use crate::quote;
-use crate::x402::payment_required::{self, PaymentRequired, Signing, Terms};
+use crate::x402::payment_required::{Signing, Terms};
 
 /// The answer to the unpaid request.
 pub(super) fn on_price(
@@ -24,66 +24,13 @@ pub(super) fn on_price(
     if redirected {
         return Ok(fail(state, Code::Redirected.into()));
     }
-    let header = |name: &str| answer.header(name).flatten().map(Json::text);
-    state.price = Some(
-        Json::object([])
-            .with_some("header", header("payment-required"))
-            .with_some("body", answer.body.clone().map(Json::String))
-            .with_some("date", header("date")),
-    );
+    state.price = Some(offers::price(answer));
     decide(state, context)
-}
-
-/// The price as it was parsed, the offer chosen and its terms.
-pub(super) struct Choice {
-    pub required: PaymentRequired,
-    pub index: usize,
-    pub terms: Terms,
-    pub quote_hash: [u8; 32],
-}
-
-pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Error> {
-    let price = state
-        .price
-        .as_ref()
-        .ok_or_else(|| Error::new(Code::StateInvalid, "price"))?;
-    let text = |name: &str| price.get(name).map(Json::as_str).transpose();
-    let required = payment_required::parse(text("header")?, text("body")?)?;
-    // The rail stays until every authorization on it is proven void.
-    let rail = state
-        .intent
-        .as_ref()
-        .filter(|intent| !intent.all_void())
-        .and_then(|intent| intent.rail.as_ref());
-    let pinned = rail.map(|rail| (&rail.network, &rail.asset, rail.method));
-    let (index, terms) = context
-        .config
-        .policy
-        .choose(&required, &context.config.payer, pinned)
-        .map_err(|error| {
-            let missing = pinned.is_some() && error.code == Code::NoSupportedOption;
-            if missing {
-                Error::new(Code::RailChanged, "")
-            } else {
-                error
-            }
-        })?;
-    let offer = required
-        .offers
-        .get(index)
-        .ok_or_else(|| Error::new(Code::NoSupportedOption, ""))?;
-    let quote_hash = quote::quote_hash(&offer.requirements, &state.request()?.fingerprint()?)?;
-    Ok(Choice {
-        required,
-        index,
-        terms,
-        quote_hash,
-    })
 }
 
 /// Policy first: what is refused costs no read and no signature.
 fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
-    let choice = choose(state, context)?;
+    let choice = choose(state, context).map_err(|error| offers::tell(state, error))?;
     if state.same_terms {
         let same = state.attempt().is_some_and(|last| {
             let signed = last

@@ -13,7 +13,6 @@ use crate::error::{Code, Error, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::json::Json;
-use crate::x402::payment_required::Offer;
 
 /// What every call begins with once its record is loaded: the read, where one is due and the chain can be read.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Option<Effect>, Error> {
@@ -59,8 +58,7 @@ fn subject(state: &State, context: Context<'_>) -> Result<(Vec<Authorization>, e
     let claim = intent.claim.as_ref().ok_or_else(|| invalid("claim"))?;
     let hash = claim.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?;
     let quote = intent.quotes.iter().find(|quote| quote.quote_hash == hash);
-    let requirements = quote.ok_or_else(|| invalid("quotes"))?.requirements.clone();
-    let terms = Offer { requirements }.terms()?;
+    let terms = quote.ok_or_else(|| invalid("quotes"))?.offered.terms()?;
     let part = claim.read_opt("part", Json::as_u64)?.unwrap_or(0);
     let planned = buy::authorizations(state, &terms, context)?;
     let one = (0..).zip(planned).find(|(index, _)| *index == part);

@@ -14,6 +14,7 @@ use crate::json::{self, Json};
 use crate::network::Network;
 use crate::outcome::Outcome;
 use crate::policy::{Spent, SpentState};
+use crate::quote::{Offered, Protocol};
 use crate::time::Seconds;
 
 pub use handed::Handed;
@@ -67,16 +68,21 @@ pub struct Rail {
     pub payer: Address,
     /// How the token is moved.
     pub method: Method,
+    /// Which protocol carries the payment.
+    pub protocol: Protocol,
 }
 
 impl Rail {
     fn to_json(&self) -> Json {
+        // Records from before there was another name none.
+        let other = (self.protocol != Protocol::X402).then(|| Json::text(self.protocol.as_str()));
         Json::object([
             ("network", self.network.to_json()),
             ("asset", self.asset.to_json()),
             ("payer", self.payer.to_json()),
             ("method", Json::text(self.method.as_str())),
         ])
+        .with_some("protocol", other)
     }
 
     fn from_json(json: &Json) -> Result<Rail, Error> {
@@ -87,6 +93,9 @@ impl Rail {
             method: json
                 .read_opt("method", Method::from_json)?
                 .unwrap_or(Method::Eip3009),
+            protocol: json
+                .read_opt("protocol", Protocol::from_json)?
+                .unwrap_or(Protocol::X402),
         })
     }
 }
@@ -100,10 +109,8 @@ pub const QUOTE_HELD: Seconds = 900;
 pub struct Quote {
     /// [`crate::quote::quote_hash`].
     pub quote_hash: [u8; 32],
-    /// The offer as it came.
-    pub requirements: Json,
-    /// The rest of the 402 answer: version, resource, extensions.
-    pub required: Json,
+    /// The offer as it came, and what belongs to it of the rest of the 402 answer.
+    pub offered: Offered,
     /// When it was seen.
     pub seen_at: Seconds,
 }
@@ -113,8 +120,8 @@ impl Quote {
     pub fn to_json(&self) -> Json {
         Json::object([
             ("quoteHash", Json::text(hex::encode(self.quote_hash))),
-            ("requirements", self.requirements.clone()),
-            ("required", self.required.clone()),
+            ("requirements", self.offered.requirements()),
+            ("required", self.offered.required()),
             ("seenAt", Json::number(self.seen_at)),
         ])
     }
@@ -123,8 +130,7 @@ impl Quote {
     pub fn from_json(json: &Json) -> Result<Quote, Error> {
         Ok(Quote {
             quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
-            requirements: json.require("requirements")?.clone(),
-            required: json.require("required")?.clone(),
+            offered: Offered::read(json.require("required")?, json.require("requirements")?)?,
             seen_at: json.read("seenAt", Json::as_u64)?,
         })
     }
@@ -208,6 +214,13 @@ impl Intent {
         paid.or_else(|| self.attempts.len().checked_sub(1))
     }
 
+    /// The offer that an attempt pays.
+    pub fn quote_of(&self, attempt: &Attempt) -> Option<&Quote> {
+        self.quotes
+            .iter()
+            .find(|quote| quote.quote_hash == attempt.quote_hash)
+    }
+
     /// Signed attempts under one nonce: all compete for one slot of the token. After a change of rail there are others.
     pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
         let signed = |attempt: &&Attempt| attempt.signed_for(nonce).is_some();
@@ -275,11 +288,17 @@ impl Intent {
         }
     }
 
-    /// Who knows version 1 alone must not take the first authorization of a split payment for all of it.
+    /// Who knows version 1 alone must not take the first authorization of a split payment for all of it, nor sign with a nonce of
+    /// its own beside one that a challenge dictated.
     fn version(&self) -> u64 {
-        match self.attempts.iter().all(|attempt| attempt.parts.is_empty()) {
-            true => 1,
-            false => 2,
+        let split = self.attempts.iter().any(|attempt| !attempt.parts.is_empty());
+        let dictated = self
+            .quotes
+            .iter()
+            .any(|quote| quote.offered.challenge().is_some());
+        match split || dictated {
+            true => 2,
+            false => 1,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::json::Json;
 use crate::network::Network;
+use crate::quote::Protocol;
 use crate::time::Seconds;
 use crate::x402::settlement_response;
 
@@ -408,7 +409,13 @@ fn again_or_end(state: &mut State, context: Context<'_>) -> Result<Effect, Error
     }
     let unread = !can_read(state, context);
     let unused = last_verdict(attempt) == Some(VerdictKind::NotYet.as_str());
-    if !open && state.start.mode == Mode::Fetch && (unread || unused) && !state.same_terms {
+    // Another challenge has another nonce: without a proof of death both could land.
+    let own_nonce = state
+        .intent()?
+        .rail
+        .as_ref()
+        .is_some_and(|rail| rail.protocol == Protocol::X402);
+    if !open && own_nonce && state.start.mode == Mode::Fetch && (unread || unused) && !state.same_terms {
         state.same_terms = true;
         return Ok(probe(state, context));
     }
@@ -429,7 +436,15 @@ pub(super) fn conflict_failure(state: &State) -> Failure {
         .attempt()
         .is_some_and(|attempt| attempt.state == attempt::State::Paid);
     let void = state.intent.as_ref().is_some_and(Intent::all_void);
-    let failure = Failure::from(Code::PaymentConflict);
+    let changed = |attempt: &Attempt| {
+        let last = attempt.observations.last();
+        last.is_some_and(|seen| seen.code == Code::ChallengeChanged.as_str())
+    };
+    let code = match state.attempt().is_some_and(changed) {
+        true => Code::ChallengeChanged,
+        false => Code::PaymentConflict,
+    };
+    let failure = Failure::from(code);
     match (paid, void) {
         (true, _) => Failure {
             next: Next::Claim,

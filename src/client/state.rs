@@ -133,11 +133,13 @@ pub struct Start {
     pub hand_over: Option<Json>,
     /// The host can send the request again. After a restart it can't when there was a body.
     pub resendable: bool,
+    /// The caller's request has an `Authorization` of its own, which no payment may take the place of.
+    pub authenticated: bool,
 }
 
 impl Start {
-    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?, to?, expiresIn?, handOver?}`.
-    /// Errors: those of the fields with their path, `state_invalid` for an unknown mode.
+    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?, to?, expiresIn?, handOver?,
+    /// resendable?, authenticated?}`. Errors: those of the fields with their path, `state_invalid` for an unknown mode.
     pub fn from_json(json: &Json) -> Result<Start, Error> {
         let mode = match json.read("mode", Json::as_str)? {
             "fetch" => Mode::Fetch,
@@ -172,6 +174,7 @@ impl Start {
             expires_in: json.read_opt("expiresIn", Json::as_u64)?,
             hand_over: json.get("handOver").cloned(),
             resendable: json.read_opt("resendable", Json::as_bool)?.unwrap_or(true),
+            authenticated: json.read_opt("authenticated", Json::as_bool)?.unwrap_or(false),
         })
     }
 
@@ -201,6 +204,7 @@ impl Start {
             .with_some("expiresIn", self.expires_in.map(Json::number))
             .with_some("handOver", self.hand_over.clone())
             .with("resendable", Json::Bool(self.resendable))
+            .with("authenticated", Json::Bool(self.authenticated))
     }
 }
 
@@ -289,7 +293,7 @@ pub struct State {
     pub change: Option<WalletChange>,
     /// What follows the write under way.
     pub then: Option<Then>,
-    /// The price under decision: `{header?, body?, date?}` of the 402 answer.
+    /// The price under decision: `{header?, body?, date?, challenges?}` of the 402 answer.
     pub price: Option<Json>,
     /// A person said yes to this price.
     pub approved: bool,

@@ -15,6 +15,7 @@ use crate::evidence::{self, VerdictKind};
 use crate::hand_over::{HandOver, Slot};
 use crate::json::Json;
 use crate::policy::{Spent, SpentState};
+use crate::quote::Protocol;
 use crate::time::Seconds;
 
 /// What can be said of a hand-over by itself. Errors, in this order: `missing_field`, those of [`HandOver::from_json`],
@@ -189,6 +190,7 @@ fn merged(state: &State, given: &HandOver, context: Context<'_>) -> Result<Inten
         network: slot.network.clone(),
         asset: slot.asset,
         payer: given.payer,
+        protocol: Protocol::X402,
         method: slot.method,
     });
     // Where nothing is open, the next purchase finds by itself which nonces are closed.

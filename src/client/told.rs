@@ -97,7 +97,7 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
     .with_some(
         "receipt",
         attempt
-            .and_then(|attempt| attempt.settlement.clone())
+            .and_then(|attempt| attempt.settlement.clone().or_else(|| attempt.receipt.clone()))
             .map(Json::String),
     )
 }
@@ -122,7 +122,7 @@ pub(super) fn money(state: &State) -> Money {
 fn standing(state: &State, outcome: &str) -> (Money, Next) {
     let settled = state
         .attempt()
-        .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.settlement.is_some());
+        .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.is_said_settled());
     match outcome {
         "settled" | "delivered" if settled => (Money::Proven, Next::Stop),
         "settled" | "delivered" => (Money::Possible, Next::ReadChain),

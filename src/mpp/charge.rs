@@ -5,9 +5,11 @@ use alloy_primitives::keccak256;
 use super::challenge::Challenge;
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::json::Json;
-use crate::network::Network;
+use crate::network::{known_token, Network};
+use crate::x402::payment_required::{Dictated, Share, Signing, Terms};
 
 /// The intent of a charge.
 pub const INTENT: &str = "charge";
@@ -15,6 +17,8 @@ pub const INTENT: &str = "charge";
 pub const EVM: &str = "evm";
 /// The method of the Tempo network.
 pub const TEMPO: &str = "tempo";
+/// The credential that is an EIP-3009 authorization.
+const AUTHORIZATION_CREDENTIAL: &str = "authorization";
 /// The chain that a challenge of method `tempo` means when it names none.
 const TEMPO_CHAIN: u64 = 42_431;
 /// Version of the memo.
@@ -110,6 +114,60 @@ impl Charge {
                 .ok_or_else(|| Error::new(Code::ChallengeInvalid, "methodDetails.chainId"))?,
             details,
             splits,
+        })
+    }
+
+    /// The rail of a challenge that is paid here; `None` for any other.
+    pub fn rail(challenge: &Challenge) -> Option<(Network, Address)> {
+        let charge = Charge::read(challenge).ok()?;
+        let rail = (charge.network().ok()?, charge.currency);
+        (challenge.method == EVM).then_some(rail)
+    }
+
+    /// The terms of a challenge that an EIP-3009 authorization pays: method `evm`, one recipient, a token whose domain is
+    /// known, for the challenge names none. Errors in this order: those of [`Charge::read`], `no_supported_payment_option`
+    /// (method, splits, another credential type), `challenge_invalid` (no recipient), `network_invalid`, `unknown_asset`.
+    pub fn terms(challenge: &Challenge) -> Result<Terms, Error> {
+        let charge = Charge::read(challenge)?;
+        let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
+        if challenge.method != EVM {
+            return Err(unsupported("method"));
+        }
+        if !charge.splits.is_empty() {
+            return Err(unsupported("request.methodDetails.splits"));
+        }
+        let kinds = charge.details.get("credentialTypes").map(Json::as_array);
+        let accepted =
+            matches!(kinds, Some(Ok(kinds)) if kinds.contains(&Json::text(AUTHORIZATION_CREDENTIAL)));
+        if !accepted {
+            return Err(unsupported("request.methodDetails.credentialTypes"));
+        }
+        let pay_to = charge
+            .recipient
+            .ok_or_else(|| Error::new(Code::ChallengeInvalid, "request.recipient"))?;
+        let network = charge.network()?;
+        let token = known_token(&network, &charge.currency)
+            .ok_or_else(|| Error::new(Code::UnknownAsset, "request.currency"))?;
+        Ok(Terms {
+            network,
+            asset: charge.currency,
+            pay_to,
+            shares: vec![Share {
+                to: pay_to,
+                amount: charge.amount,
+            }],
+            amount: charge.amount,
+            max_timeout: u64::MAX,
+            signing: Signing::Eip3009(Domain {
+                name: token.name.to_owned(),
+                version: token.version.to_owned(),
+                chain_id: charge.chain_id,
+                verifying_contract: charge.currency,
+            }),
+            dictated: Some(Dictated {
+                nonce: challenge.nonce(),
+                expires: challenge.expires_at(),
+            }),
         })
     }
 

@@ -1,6 +1,7 @@
 //! The receipt: what a service says of a payment in `Payment-Receipt`, on a success only. It carries no signature, so it
 //! proves what the payer's own challenge and reads of the chain confirm, and its absence says nothing.
 
+use super::challenge::Challenge;
 use crate::base64;
 use crate::error::{Code, Error};
 use crate::hex;
@@ -87,6 +88,31 @@ impl Receipt {
     pub fn transaction(&self) -> Option<String> {
         let hash = hex::decode_array::<32>(self.reference.as_deref()?).ok()?;
         Some(hex::encode(hash))
+    }
+
+    /// In what it contradicts the challenge that it should be of: the method, its id, or the service's own name of the purchase.
+    pub fn contradicts(&self, challenge: &Challenge) -> Option<&'static str> {
+        let named = challenge.terms().ok().and_then(|terms| {
+            let id = terms.get("externalId")?;
+            id.as_string().ok()
+        });
+        let rules = [
+            (
+                "The receipt is of another payment method.",
+                self.method == challenge.method,
+            ),
+            (
+                "The receipt is of another challenge.",
+                self.challenge_id.as_ref().is_none_or(|id| *id == challenge.id),
+            ),
+            (
+                "The receipt is of another purchase.",
+                self.external_id
+                    .as_ref()
+                    .is_none_or(|id| named.as_ref().is_none_or(|named| named == id)),
+            ),
+        ];
+        rules.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why)
     }
 
     /// The members that are known.

@@ -3,6 +3,8 @@
 use super::codes::{self, Known};
 use crate::error::Error;
 use crate::json::{self, Json};
+use crate::mpp;
+use crate::mpp::receipt::{self, Receipt};
 use crate::x402;
 use crate::x402::settlement_response::{self, SettlementResponse};
 
@@ -80,9 +82,20 @@ impl Answer {
         self.settlement_header().flatten()
     }
 
+    /// The raw value of `Payment-Receipt`, which counts on a success and beside no settlement header.
+    pub fn receipt_text(&self) -> Option<&str> {
+        let success = self.status.is_some_and(|status| (200..300).contains(&status));
+        let alone = success && self.settlement_header().is_none();
+        self.header(mpp::RECEIPT).filter(|_| alone).flatten()
+    }
+
     pub(super) fn settlement(&self) -> Settlement {
         match self.settlement_header() {
-            None => Settlement::Absent,
+            None => match self.receipt_text().map(receipt::parse) {
+                Some(Ok(receipt)) => Settlement::Receipt(receipt),
+                Some(Err(_)) => Settlement::Unreadable,
+                None => Settlement::Absent,
+            },
             Some(value) => match value.map(settlement_response::parse) {
                 Some(Ok(response)) => Settlement::Read(response),
                 _ => Settlement::Unreadable,
@@ -96,12 +109,27 @@ pub(super) enum Settlement {
     Absent,
     Unreadable,
     Read(SettlementResponse),
+    /// The receipt of the Payment scheme, which there is of a success only.
+    Receipt(Receipt),
 }
 
 impl Settlement {
     /// A success that names its transaction: the seller's word that the money moved.
     pub(super) fn claimed(&self) -> bool {
-        matches!(self, Settlement::Read(response) if response.success && response.transaction_hash().is_some())
+        match self {
+            Settlement::Read(response) => response.success && response.transaction_hash().is_some(),
+            Settlement::Receipt(receipt) => receipt.transaction().is_some(),
+            Settlement::Absent | Settlement::Unreadable => false,
+        }
+    }
+
+    /// The transaction that it names, when it is a 32-byte hash.
+    pub(super) fn transaction(&self) -> Option<String> {
+        match self {
+            Settlement::Read(response) => response.transaction_hash(),
+            Settlement::Receipt(receipt) => receipt.transaction(),
+            Settlement::Absent | Settlement::Unreadable => None,
+        }
     }
 
     /// The known code of a settlement that gives a reason.

@@ -14,9 +14,9 @@ use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::mpp::receipt::Receipt;
 use crate::network::Network;
 use crate::quote;
-use crate::x402::payment_payload;
 use crate::x402::payment_required::{Signing, Terms};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
@@ -101,7 +101,10 @@ fn purchase(
     let signed = signed
         .map(|(signed, value)| Ok::<_, Error>((signed.network()?, signed.from(), value)))
         .transpose()?;
-    settled(signed, settlement, verdict.as_ref(), checks);
+    match attempt.and_then(|attempt| attempt.receipt.as_ref().zip(record.quote_of(attempt))) {
+        Some((receipt, quote)) => receipted(receipt, quote, verdict.as_ref(), checks),
+        None => settled(signed, settlement, verdict.as_ref(), checks),
+    }
     let delivered = delivered(record, material, all, checks)?;
 
     let moved = attempt.zip(subject).map(|(attempt, (siblings, context))| {
@@ -246,11 +249,8 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
         .flat_map(|(index, attempt)| (0..).zip(attempt.slots()).map(move |slot| (index, attempt, slot)));
     for (index, whole, (part, attempt)) in slots {
         let mut one = checks.beside();
-        let quote = record
-            .quotes
-            .iter()
-            .find(|quote| quote.hash == attempt.quote_hash);
-        match quote.map(|quote| (quote, quote.offer.terms())) {
+        let quote = record.quote_of(attempt);
+        match quote.map(|quote| (quote, quote.offered.terms())) {
             Some((quote, Ok(terms))) => {
                 terms_signed(record, attempt, part, &terms, &mut one)?;
                 header(whole, quote, &mut one);
@@ -347,13 +347,12 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
     let signed: Vec<_> = core::iter::once((&attempt.authorization, signature))
         .chain(parts)
         .collect();
-    let id = attempt.payment_id;
-    let built =
-        payment_payload::build_signed(&quote.required, &quote.offer, &signed, id).and_then(|payment| {
-            let (name, _) = payment_payload::encode(&payment)?;
-            Ok((name, payment.to_canonical()?))
-        });
-    let sent = payment_payload::parse(value).and_then(|payment| payment.to_canonical());
+    let built = quote.offered.payment(&signed, attempt.payment_id);
+    let built = built.and_then(|payment| Ok((payment.name, payment.content.to_canonical()?)));
+    let sent = quote
+        .offered
+        .content(value)
+        .and_then(|content| content.to_canonical());
     match (built, sent) {
         (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
         (Err(error), _) | (_, Err(error)) => checks.fail(ID, error.code.meaning()),
@@ -363,6 +362,12 @@ fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
 
 fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> Result<(), Error> {
     const ID: &str = "authorization.nonce";
+    let quote = record.quote_of(attempt);
+    if let Some(challenge) = quote.and_then(|quote| quote.offered.challenge()) {
+        let (dictated, signed) = (challenge.nonce(), attempt.authorization.nonce());
+        checks.equal(ID, &hex::encode(dictated), &hex::encode(signed));
+        return Ok(());
+    }
     if record.keyed {
         checks.skip(
             ID,
@@ -430,6 +435,21 @@ fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
     logs.iter()
         .filter_map(|log| log.get("topics")?.as_array().ok())
         .any(|topics| topics.get(2).is_some_and(named))
+}
+
+/// What a receipt of the Payment scheme says of the authorization that counts.
+fn receipted(receipt: &Receipt, quote: &Quote, verdict: Option<&Verdict>, checks: &mut Checks) {
+    const ID: &str = "receipt.challenge";
+    match quote
+        .offered
+        .challenge()
+        .map(|challenge| receipt.contradicts(challenge))
+    {
+        Some(None) => checks.pass(ID),
+        Some(Some(why)) => checks.fail(ID, why),
+        None => checks.fail(ID, "What was paid is no challenge."),
+    }
+    material::transaction(checks, None, receipt.transaction().as_deref(), verdict);
 }
 
 /// What the seller says of the authorization that counts.
@@ -535,6 +555,7 @@ fn describe(
 ) -> Result<Subject, Error> {
     let proven = verdict.and_then(|verdict| verdict.transaction.clone());
     let said = settlement.and_then(SettlementResponse::transaction_hash);
+    let said = said.or_else(|| attempt?.receipt.as_ref()?.transaction());
     Ok(Subject {
         kind: "bundle",
         network: attempt
@@ -573,7 +594,8 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
             Some(transaction) => Some(transaction.to_owned()),
             None => attempt
                 .settlement
-                .and_then(|said| settlement_response::parse(said).ok()?.transaction_hash()),
+                .and_then(|said| settlement_response::parse(said).ok()?.transaction_hash())
+                .or_else(|| attempt.receipt.as_ref()?.transaction()),
         };
         let permit2 = signed.method() == Method::Permit2;
         targets.push(

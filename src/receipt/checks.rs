@@ -72,6 +72,16 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
         "What the payer says, and why, is what the recorded steps lead to.",
     ),
     (
+        "receipt.challenge",
+        "The receipt is for the challenge that was paid",
+        "Method, challenge and the service's own name of the purchase agree, where the receipt says them.",
+    ),
+    (
+        "receipt.time",
+        "The receipt's time has come",
+        "The time that it names is not in the future.",
+    ),
+    (
         "settlement.success",
         "The seller says that it settled",
         "The settlement response reports success.",

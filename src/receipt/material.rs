@@ -11,7 +11,9 @@ use crate::evidence::{self, Context, Layout, Verdict, VerdictKind};
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::Json;
+use crate::mpp::challenge::Challenge;
 use crate::network::{known_token, Network};
+use crate::time::Seconds;
 use crate::x402::payment_required::{Offer, Terms};
 
 /// The caller's material, read.
@@ -24,6 +26,8 @@ pub(super) struct Material<'a> {
     pub domain: Option<Domain>,
     pub signature: Option<String>,
     pub terms: Option<Terms>,
+    pub challenge: Option<Challenge>,
+    pub now: Option<Seconds>,
     pub evidence: Vec<Json>,
     pub trust: Trust,
     pub expect: Expect,
@@ -88,6 +92,8 @@ impl<'a> Material<'a> {
             domain: json.read_opt("domain", Domain::from_json)?,
             signature: json.read_opt("signature", Json::as_string)?,
             terms: json.read_opt("requirements", terms)?,
+            challenge: json.read_opt("challenge", Challenge::from_json)?,
+            now: json.read_opt("now", Json::as_u64)?,
             evidence: match json.get("evidence") {
                 None => Vec::new(),
                 Some(Json::Array(several)) => several.clone(),

@@ -312,7 +312,7 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
 }
 
 /// The checks on what was signed, as far as it was handed in.
-fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
+pub(super) fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
     let (authorization, domain) = (&material.authorization, &material.domain);
     if let (Some(authorization), Some(terms)) = (authorization, &material.terms) {
         let signed = (authorization.to, authorization.value);

@@ -10,8 +10,9 @@ use crate::evidence::{self, Context, VerdictKind};
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::Json;
+use crate::mpp::{self, receipt::Receipt};
 use crate::network::Network;
-use crate::x402::payment_required::{Offer, PaymentRequired};
+use crate::quote::{Offered, Protocol};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
 /// One purpose and everything that was done for it.
@@ -40,15 +41,15 @@ struct Rail {
     asset: Address,
     payer: Address,
     method: Method,
+    protocol: Protocol,
 }
 
 /// A frozen offer.
 pub(crate) struct Quote<'a> {
     pub hash: [u8; 32],
     pub requirements: &'a Json,
-    pub offer: Offer,
-    /// The rest of the price, without its other offers.
-    pub required: PaymentRequired,
+    /// With the rest of the price, without its other offers.
+    pub offered: Offered,
 }
 
 /// A signed authorization and what came of it.
@@ -61,6 +62,7 @@ pub(crate) struct Attempt<'a> {
     pub signature: Option<&'a str>,
     pub header: Option<(&'a str, &'a str)>,
     pub settlement: Option<&'a str>,
+    pub receipt: Option<Receipt>,
     pub transaction: Option<&'a str>,
     pub state: &'a str,
     pub observed: Vec<Observation<'a>>,
@@ -128,7 +130,12 @@ fn word(json: &Json) -> Result<[u8; 32], Error> {
 fn record(json: &Json) -> Result<Record<'_>, Error> {
     let split = |attempt: &Json| attempt.get("parts").is_some();
     let attempts = json.read("attempts", Json::as_array)?;
-    match (json.read("v", Json::as_u64)?, attempts.iter().any(split)) {
+    let quotes = json.read("quotes", |list| list.as_list(quote))?;
+    let dictated = quotes.iter().any(|quote| quote.offered.challenge().is_some());
+    match (
+        json.read("v", Json::as_u64)?,
+        dictated || attempts.iter().any(split),
+    ) {
         (1, false) | (2, true) => {}
         _ => return Err(Error::new(Code::UnsupportedVersion, "v")),
     }
@@ -150,7 +157,7 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
         rail: json.read_opt("rail", rail)?,
         generation: json.read("generation", Json::as_u64)?,
         keyed: json.read("keyed", Json::as_bool)?,
-        quotes: json.read("quotes", |list| list.as_list(quote))?,
+        quotes,
         attempts: json.read("attempts", |list| list.as_list(attempt))?,
         delivery: json.read_opt("delivery", delivery)?,
         claim: json.read_opt("claim", claim)?,
@@ -161,6 +168,9 @@ fn rail(json: &Json) -> Result<Rail, Error> {
     known(json, "method", &["eip3009", "permit2"])?;
     Ok(Rail {
         method: json.read("method", Method::from_json)?,
+        protocol: json
+            .read_opt("protocol", Protocol::from_json)?
+            .unwrap_or(Protocol::X402),
         network: json.read("network", Network::from_json)?,
         asset: json.read("asset", Address::from_json)?,
         payer: json.read("payer", Address::from_json)?,
@@ -169,16 +179,10 @@ fn rail(json: &Json) -> Result<Rail, Error> {
 
 fn quote(json: &Json) -> Result<Quote<'_>, Error> {
     let requirements = json.require("requirements")?;
-    let required = json.read("required", |required| {
-        PaymentRequired::of_quote(required, requirements)
-    })?;
     Ok(Quote {
         hash: json.read("quoteHash", word)?,
         requirements,
-        offer: Offer {
-            requirements: requirements.clone(),
-        },
-        required,
+        offered: json.read("required", |required| Offered::read(required, requirements))?,
     })
 }
 
@@ -226,6 +230,7 @@ fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
         signature: signed.read_opt("signature", Json::as_str)?,
         header: header("name").zip(header("value")),
         settlement: json.read_opt("settlement", Json::as_str)?,
+        receipt: json.read_opt("receipt", |value| mpp::receipt::parse(value.as_str()?))?,
         transaction: signed.read_opt("transaction", transaction)?,
         state: known(
             json,
@@ -328,7 +333,7 @@ impl Record<'_> {
             || self
                 .attempts
                 .iter()
-                .any(|one| one.state == "paid" || one.settlement.is_some())
+                .any(|one| one.state == "paid" || one.settlement.is_some() || one.receipt.is_some())
     }
 
     /// Whether a claim is held: paid, not delivered.
@@ -382,7 +387,10 @@ impl Record<'_> {
         let Some(rail) = &self.rail else {
             return self.attempts.is_empty();
         };
-        rail.payer == self.principal
+        // Once every authorization was void, another protocol may have carried the next.
+        let last = self.attempts.last().and_then(|last| self.protocol(last));
+        last.is_none_or(|last| last == rail.protocol)
+            && rail.payer == self.principal
             && self.slots().all(|one| {
                 let signed = &one.authorization;
                 rail.network.chain_id() == Some(signed.chain_id())
@@ -398,16 +406,31 @@ impl Record<'_> {
             .all(|(attempt, id)| attempt.id == id)
     }
 
-    /// One nonce for each generation, and the record's generation is the last one or the one after a cancelled one.
+    /// The offer that an attempt pays.
+    pub fn quote_of(&self, attempt: &Attempt) -> Option<&Quote<'_>> {
+        self.quotes.iter().find(|quote| quote.hash == attempt.quote_hash)
+    }
+
+    fn protocol(&self, attempt: &Attempt) -> Option<Protocol> {
+        self.quote_of(attempt).map(|quote| quote.offered.protocol())
+    }
+
+    /// One nonce for each generation where the payer picks it; a challenge brings its own, and then every one before is void. And the record's generation is the last one or the one after a cancelled one.
     fn generations(&self) -> bool {
         let one_nonce = self
             .attempts
             .iter()
             .zip(self.attempts.iter().skip(1))
             .all(|(before, after)| {
-                before.generation <= after.generation
-                    && (before.generation == after.generation)
-                        == (before.authorization.nonce() == after.authorization.nonce())
+                let same = before.authorization.nonce() == after.authorization.nonce();
+                let dictated = [before, after]
+                    .map(|one| self.protocol(one))
+                    .contains(&Some(Protocol::Mpp));
+                let fits = match dictated {
+                    true => same || before.is_void(),
+                    false => (before.generation == after.generation) == same,
+                };
+                before.generation <= after.generation && fits
             });
         one_nonce
             && self.attempts.last().is_none_or(|last| {
@@ -476,6 +499,7 @@ impl Record<'_> {
             return true;
         };
         let said = settlement.and_then(SettlementResponse::transaction_hash);
+        let said = said.or(attempt.receipt.as_ref().and_then(Receipt::transaction));
         let Some(one) = attempt.transaction.or(said.as_deref()) else {
             return true;
         };

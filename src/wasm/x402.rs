@@ -14,7 +14,8 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::outcome::{self, Answer};
 use crate::permit2::Permit;
-use crate::policy::{Policy, Spent};
+use crate::policy::{Chosen, Offers, Pinned, Policy, Spent};
+use crate::quote::Protocol;
 use crate::x402::payment_required::{self, Offer, PaymentRequired, Signing};
 use crate::x402::{payment_identifier, payment_payload, settlement_response};
 use crate::{intent, quote, time};
@@ -258,10 +259,17 @@ fn policy_choose(input: &Input) -> Result<Json, Error> {
                 .unwrap_or(Method::Eip3009),
         ))
     })?;
-    let pinned = pinned
-        .as_ref()
-        .map(|(network, asset, method)| (network, asset, *method));
-    let (index, terms) = policy.choose(&required, &payer, pinned)?;
+    let pinned = pinned.as_ref().map(|(network, asset, method)| Pinned {
+        network,
+        asset,
+        method: *method,
+        protocol: Protocol::X402,
+    });
+    let offers = Offers {
+        required: Some(&required),
+        challenges: &[],
+    };
+    let (Chosen::Offer(index) | Chosen::Challenge(index), terms) = policy.choose(offers, &payer, pinned)?;
     let shown = Json::object([
         ("network", terms.network.to_json()),
         ("asset", terms.asset.to_json()),

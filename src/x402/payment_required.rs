@@ -8,6 +8,7 @@ use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
 use crate::network::{known_token, Network};
+use crate::time::Seconds;
 
 /// A price as read, offers in the seller's order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +60,17 @@ pub struct Terms {
     pub max_timeout: u64,
     /// How the token is to be moved.
     pub signing: Signing,
+    /// What the seller dictates of the authorization; nothing where the payer picks the nonce.
+    pub dictated: Option<Dictated>,
+}
+
+/// A nonce that the payer does not pick: that of a Payment challenge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dictated {
+    /// The nonce.
+    pub nonce: [u8; 32],
+    /// The second at which the authorization ends at the latest.
+    pub expires: Option<Seconds>,
 }
 
 /// Under which domain the terms are signed.
@@ -296,6 +308,7 @@ impl Offer {
             amount,
             max_timeout,
             signing,
+            dictated: None,
         })
     }
 }
