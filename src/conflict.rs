@@ -9,6 +9,7 @@
 //! | `transaction_claimed_twice` | two payments name one transaction, and the chain was not read for each |
 //! | `payment_identifier_conflict` | one payment id stands for two things, or the seller answered so |
 //! | `paid_wrong_terms` | the money moved on other terms than signed |
+//! | `partly_paid` | of a split payment one part moved, and another never can |
 //! | `late_confirmation` | an attempt was called dead or refused, and its transfer landed |
 //! | `paid_not_delivered` | paid, no answer: the claim is open |
 //! | `quotes_accumulating` | an open intent holds several offers that can still be paid |
@@ -20,10 +21,13 @@ mod purchase;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::address::Address;
+use crate::amount::Amount;
 use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::{self, Json};
+use crate::network::Network;
 use crate::receipt::record::{self, Attempt, Record};
 use crate::sorting::{set, sort_by};
 use purchase::{Purchase, Transfer};
@@ -48,6 +52,7 @@ pub fn find_conflicts(bundles: &[&str]) -> Result<Vec<Finding>, Error> {
     for (intent_id, purchase) in &purchases {
         conflict_answers(intent_id, purchase, &mut found);
         transfers(purchase, &mut found);
+        partly_paid(purchase, &mut found);
         undelivered(intent_id, purchase, &mut found);
         quotes(intent_id, purchase, &mut found);
     }
@@ -183,7 +188,7 @@ fn binding(record: &Record, attempt: &Attempt) -> [(&'static str, String); 8] {
         ("payer", signed.from().to_string()),
         ("fingerprint", hex::encode(record.fingerprint)),
         ("quoteHash", hex::encode(attempt.quote_hash)),
-        ("amount", signed.value().to_string()),
+        ("amount", attempt.value().to_string()),
         ("payTo", signed.to().to_string()),
         ("network", signed.chain_id().to_string()),
         ("asset", signed.asset().to_string()),
@@ -280,10 +285,34 @@ fn transfers(purchase: &Purchase, found: &mut Vec<Finding>) {
     }
 }
 
+/// What moved of a split payment whose rest never can.
+fn partly_paid(purchase: &Purchase, found: &mut Vec<Finding>) {
+    let kept = purchase.transfers.first();
+    if let Some(transfer) = kept.filter(|kept| kept.attempt.state == "partly_paid") {
+        let finding = Finding::new(Code::PartlyPaid, Severity::Alert, Code::PartlyPaid.meaning());
+        found.push(Finding {
+            amount: sum(purchase, transfer),
+            ..about(finding, &[transfer])
+        });
+    }
+}
+
+/// What an attempt moved, all its parts together. Unknown where one moved on other terms.
+fn sum(purchase: &Purchase, of: &Transfer) -> Option<(Amount, Address, Network)> {
+    let (_, asset, network) = of.sum()?;
+    let mut parts = purchase
+        .transfers
+        .iter()
+        .filter(|one| one.attempt.id == of.attempt.id);
+    let sum = parts.try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount?));
+    Some((sum?, asset, network))
+}
+
 fn undelivered(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
     let claim = purchase.records.iter().any(|record| record.holds_claim());
     let kept = purchase.transfers.first();
-    if purchase.delivered() || !(claim || kept.is_some()) {
+    let partly = kept.is_some_and(|kept| kept.attempt.state == "partly_paid");
+    if purchase.delivered() || partly || !(claim || kept.is_some()) {
         return;
     }
     let released = purchase.records.iter().any(|record| record.status == "released");
@@ -298,7 +327,7 @@ fn undelivered(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
     let finding = about(finding, &kept.into_iter().collect::<Vec<_>>());
     found.push(Finding {
         intents: vec![intent_id.to_owned()],
-        amount: kept.and_then(Transfer::sum),
+        amount: kept.and_then(|kept| sum(purchase, kept)),
         ..finding
     });
 }

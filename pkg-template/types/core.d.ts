@@ -154,7 +154,8 @@ export function classify(answer: {
 /**
  * Reads the chain evidence for the authorizations signed under one nonce (one, or all siblings: re-quotes, later windows; `index` names the one paid). Sources
  * that disagree are `unreadable`, never a vote. The Transfer counted is the token's first from the payer after our AuthorizationUsed and before its next one;
- * one log pays one authorization. `paid` below finality carries the reason `not_final`.
+ * one log pays one authorization. `paid` below finality carries the reason `not_final`. Of scheme `upto` `amount` is what moved: any amount up to the one signed is
+ * `paid`, more is `paid_wrong_terms`, and 0 is `paid` with money `none`.
  *
  * With `trustedBlocks` the sources are not trusted: `paid`, `dead` and `cancelled` need a proof under one of those headers, then with
  * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`). Without it a proof that holds
@@ -166,7 +167,7 @@ export function resolve(
   evidence: ChainEvidence | UnreadableEvidence | (ChainEvidence | UnreadableEvidence)[],
 ): {
   verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "cancelled" | "used_or_cancelled" | "unreadable";
-  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; index?: number; provedIn?: Hex; reasons: string[];
+  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; amount?: Amount; index?: number; provedIn?: Hex; reasons: string[];
 };
 /** The proof of one receipt for `receiptProof`, from all receipts of its block (eth_getBlockReceipts). They are the block's if the root is. */
 export function receiptProofFrom(receipts: unknown[], index: number): { receiptsRoot: Hex; index: Hex; proof: Hex[] };

@@ -57,7 +57,13 @@ export interface Policy {
   attempts?: number;
   /** The pinned table of known tokens when absent. Of each token EIP-3009 comes first; Permit2 is used only for a token of this list. */
   assets?: { network: Network; asset: Address }[];
+  /** Each recipient of a split payment must be on it. */
   recipients?: string[];
+  /**
+   * Pay offers of scheme `upto` too, by Permit2 and after every other: the seller settles as much as was used, at most the amount. That amount counts against
+   * every cap until the chain shows what moved; `resume` reads it, and where nothing is read it stays.
+   */
+  upto?: boolean;
   approve?: (r: ApprovalRequest) => Promise<boolean> | boolean;
 }
 export interface Payer {
@@ -79,9 +85,10 @@ export interface Payer {
   claim(intentId: string, about?: { receipt?: string | Uint8Array }): Promise<string>;
   /**
    * Signs a cancellation of an authorization that was sent and has no known end, and gives the call for whoever pays its gas; written down first, the same
-   * each time. It races with the payment: `resume` reads which of the two landed. `intent_unknown`, `nothing_to_cancel`.
+   * each time. It races with the payment: `resume` reads which of the two landed. `further` are the calls for the other nonces of a split payment: it is closed
+   * when all are burnt. `intent_unknown`, `nothing_to_cancel`, `permit2_unsupported`.
    */
-  cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network }>;
+  cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network; further?: { to: Address; data: Hex; network: Network }[] }>;
   /**
    * Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. A journal that knows nothing, of no intent and no history,
    * gives one entry of no intent, with the outcome `unknown_history`: if there ever was another journal, `recover` reads what was paid.
@@ -125,9 +132,11 @@ export interface Payer {
   close(): Promise<void>;
 }
 export interface IntentInit { id?: string; purpose?: string; scope?: string; parent?: string; budget?: Amount }
-export interface ApprovalRequest { intentId: string; reason: string; amount: Amount; network: Network; asset: Address; spent: Amount }
+export interface ApprovalRequest { intentId: string; reason: string; amount: Amount; network: Network; asset: Address; spent: Amount; payTo?: Address; /** Who receives what of a split payment. */ parts?: { payTo: Address; amount: Amount }[] }
 export interface Resolution {
   intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex;
+  /** What the chain shows of a payment by scheme `upto`. */
+  amount?: Amount;
   /** False while the payment was only seen in a block that can still be replaced: every call and `resume` read it again until it is final. */
   final?: false;
   receipt?: string; response?: Response;

@@ -41,11 +41,11 @@ export interface Authorization {
 
 /**
  * Permit2 PermitWitnessTransferFrom as x402 signs it. Both bounds are inclusive: witness.validAfter <= block time <= deadline. `nonce` is a decimal
- * text, and `spender` x402's own contract for scheme `exact`.
+ * text, and `spender` x402's own contract for the scheme: of `upto`, whose amount is a maximum, the witness names the facilitator who alone may settle it.
  */
 export interface Permit2Authorization {
   from: Address; permitted: { token: Address; amount: Amount }; spender: Address; nonce: string; deadline: string;
-  witness: { to: Address; validAfter: string };
+  witness: { to: Address; facilitator?: Address; validAfter: string };
 }
 
 /**
@@ -67,7 +67,7 @@ export interface PaymentRequirements {
 }
 export interface PaymentPayload {
   x402Version: 1 | 2;
-  payload: { signature: Hex; authorization?: Authorization; permit2Authorization?: unknown; [k: string]: unknown };
+  payload: { signature: Hex; authorization?: Authorization; permit2Authorization?: unknown; feeAuthorization?: unknown; [k: string]: unknown };
   [k: string]: unknown;
 }
 export interface SettlementResponse {
