@@ -84,6 +84,40 @@ fn a_chain_that_lies_or_is_silent() {
 }
 
 #[test]
+fn split_payments_that_land_in_parts() {
+    simulate(
+        Chaos {
+            split: true,
+            cut_in_two: 40,
+            lose_answer: 20,
+            settle_late: 20,
+            never_settle: 20,
+            bad_rpc: 10,
+            new_terms: 20,
+            kill: 10,
+            ..Chaos::default()
+        },
+        150,
+    );
+}
+
+#[test]
+fn split_payments_of_two_workers_whose_journals_are_lost() {
+    simulate(
+        Chaos {
+            split: true,
+            workers: 2,
+            cut_in_two: 30,
+            lose_answer: 30,
+            lose_journal: 10,
+            kill: 10,
+            ..Chaos::default()
+        },
+        100,
+    );
+}
+
+#[test]
 fn the_journal_is_deleted() {
     simulate(
         Chaos {
@@ -152,6 +186,8 @@ fn everything_at_once() {
             kill: 10,
             rpc: true,
             permit2: false,
+            split: false,
+            cut_in_two: 0,
         },
         200,
     );

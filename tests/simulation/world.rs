@@ -15,6 +15,7 @@ const SELLERS: [&str; 2] = [
     "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
     "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
 ];
+const FEE: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const FINAL_LAG: u64 = 20;
@@ -34,6 +35,10 @@ pub struct Chaos {
     pub rpc: bool,
     /// The seller takes Permit2, and nothing else.
     pub permit2: bool,
+    /// The seller asks for a split payment.
+    pub split: bool,
+    /// Of a split payment one part lands, and the other late or never.
+    pub cut_in_two: u64,
 }
 
 impl Default for Chaos {
@@ -50,6 +55,8 @@ impl Default for Chaos {
             kill: 0,
             rpc: true,
             permit2: false,
+            split: false,
+            cut_in_two: 0,
         }
     }
 }
@@ -97,6 +104,8 @@ pub struct Signed {
     pub epoch: u64,
     pub digest: String,
     pub valid_before: u64,
+    /// The part of a split payment that is not the seller's.
+    pub fee: bool,
 }
 
 pub struct World {
@@ -146,6 +155,14 @@ pub fn signed_in(holder: &Json) -> Json {
         ("validBefore", Json::text((deadline + 1).to_string())),
         ("nonce", permit.get("nonce").unwrap().clone()),
     ])
+}
+
+/// Every authorization of an attempt or a payment.
+fn all_signed_in(holder: &Json) -> Vec<Json> {
+    let parts = holder.get("parts").and_then(|parts| parts.as_array().ok());
+    let fee = holder.get("feeAuthorization");
+    let further = parts.unwrap_or_default().iter().chain(fee);
+    core::iter::once(holder).chain(further).map(signed_in).collect()
 }
 
 impl World {
@@ -252,7 +269,9 @@ impl World {
                     End::Failed(code) if code == "paid_not_delivered" || code == "authorization_used" => {
                         *end = Some("claim".to_owned());
                     }
-                    End::Failed(code) if code == "attempts_exhausted" => *end = Some(code),
+                    End::Failed(code) if matches!(code.as_str(), "attempts_exhausted" | "partly_paid") => {
+                        *end = Some(code);
+                    }
                     _ => {}
                 }
                 self.check()?;
@@ -267,6 +286,7 @@ impl World {
         for worker in 0..self.chaos.workers {
             self.chaos = Chaos {
                 rpc: self.chaos.rpc,
+                split: self.chaos.split,
                 workers: self.chaos.workers,
                 ..Chaos::default()
             };
@@ -278,7 +298,8 @@ impl World {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.transfers > 1 {
+        let fees = self.landed.values().filter(|landed| landed.to == FEE).count() as u64;
+        if self.transfers - fees > 1 || fees > 1 {
             return Err(format!("{} transfers for one purchase", self.transfers));
         }
         Ok(())
@@ -312,15 +333,16 @@ impl World {
                 .as_array()
                 .unwrap()
                 .iter()
-                .any(|attempt| self.landed.contains_key(&text(&signed_in(attempt), "nonce")));
-            // On other terms than this worker signed for: another worker's, and a person's to decide.
+                .flat_map(all_signed_in)
+                .any(|signed| self.landed.contains_key(&text(&signed, "nonce")));
+            // On other terms than this worker signed for, another worker's, or only in part: a person's to decide.
             let wrong = record
                 .get("attempts")
                 .unwrap()
                 .as_array()
                 .unwrap()
                 .iter()
-                .any(|a| text(a, "state") == "wrong_terms");
+                .any(|a| matches!(text(a, "state").as_str(), "wrong_terms" | "partly_paid"));
             if self.chaos.rpc
                 && mine
                 && !wrong
@@ -549,10 +571,12 @@ impl World {
             return Err("asked to sign what is not written down".to_owned());
         }
         let epoch = self.epochs[worker];
+        let fee = text(authorization, "to") == FEE;
         let live = self.signed.iter().find(|signed| {
             signed.worker == worker
                 && signed.epoch == epoch
                 && signed.digest != digest
+                && signed.fee == fee
                 && self.now < signed.valid_before
         });
         if live.is_some() {
@@ -563,6 +587,7 @@ impl World {
             epoch,
             digest: digest.clone(),
             valid_before,
+            fee,
         });
         let bytes = signing::sign_digest(&hex::decode_array(&digest).unwrap(), &self.buyer.key)
             .map_err(|e| e.to_string())?;
@@ -589,8 +614,15 @@ impl World {
         } else {
             ""
         };
+        let split = match self.chaos.split {
+            true => format!(
+                r#","fee_split":{{"v":1,"fee_to":"{FEE}","fee_amount":"300","merchant_amount":"{}"}}"#,
+                amount - 300
+            ),
+            false => String::new(),
+        };
         let price = format!(
-            r#"{{"x402Version":2,"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"{method}}}}}]}}"#,
+            r#"{{"x402Version":2,"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"{method}{split}}}}}]}}"#,
             self.sellers[seller]
         );
         base64::encode(price.as_bytes())
@@ -614,8 +646,8 @@ impl World {
             return Err("bytes were sent that the journal does not hold".to_owned());
         }
         let payload = json::parse_bytes(&base64::decode_header(&value).map_err(|e| e.to_string())?).unwrap();
-        let authorization = signed_in(payload.get("payload").unwrap());
-        let nonce = text(&authorization, "nonce");
+        let parts = all_signed_in(payload.get("payload").unwrap());
+        let nonce = text(&parts[0], "nonce");
         let lost = self.chance(self.chaos.lose_answer);
         if self.answers.contains_key(&nonce) {
             self.tell("seller: has delivered that before");
@@ -636,13 +668,27 @@ impl World {
         if self.chance(self.chaos.settle_late) {
             let at = self.now + self.next() % 90;
             self.tell("seller: cashes later");
+            for authorization in parts {
+                self.cheques.push(Cheque {
+                    lands_at: Some(at),
+                    authorization,
+                });
+            }
+            return Ok(self.answer(r#"{"status":500,"body":"oops"}"#.to_owned()));
+        }
+        if parts.len() > 1 && self.chance(self.chaos.cut_in_two) {
+            let first = (self.next() % 2) as usize;
+            self.tell("seller: one part alone lands now");
+            self.land(&parts[first]);
+            let late = self.next() % 180;
             self.cheques.push(Cheque {
-                lands_at: Some(at),
-                authorization,
+                lands_at: Some(self.now + late),
+                authorization: parts[1 - first].clone(),
             });
             return Ok(self.answer(r#"{"status":500,"body":"oops"}"#.to_owned()));
         }
-        if !self.land(&authorization) {
+        let landed: Vec<bool> = parts.iter().map(|part| self.land(part)).collect();
+        if landed.contains(&false) {
             return Ok(self.refused("invalid_exact_evm_nonce_already_used"));
         }
         self.answers.insert(nonce.clone(), b"goods".to_vec());
