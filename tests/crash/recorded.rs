@@ -105,6 +105,7 @@ impl Recorded {
                 epoch: 0,
                 digest: hex::encode(attempt.authorization.digest().unwrap()),
                 valid_before: attempt.valid_before(),
+                fee: false,
             });
         }
         let Some(last) = found.as_ref().and_then(Intent::current) else {

@@ -41,6 +41,8 @@ async function land(signed) {
   const args = [signed.map(call)];
   const hash = await facilitator.writeContract({ address: MULTICALL3, abi: MULTICALL, functionName: "aggregate3", args, gas: 1_000_000n });
   assert.equal((await chain.pub.waitForTransactionReceipt({ hash })).status, "success");
+  // Three blocks further it is final.
+  await chain.rpc("anvil_mine", ["0x3"]);
   return hash;
 }
 

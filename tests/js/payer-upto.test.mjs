@@ -67,6 +67,8 @@ async function market(t, used, { maxTimeoutSeconds = 60, fault, says } = {}) {
     const settled = await facilitator.settle(payment, { ...payment.accepted, amount: used });
     assert.equal(settled.success, true, settled.errorReason);
     seller.settled = settled;
+    // Three blocks further it is final.
+    await chain.rpc("anvil_mine", ["0x3"]);
     if (fault) return res.destroy();
     const told = { ...settled, ...(says && { amount: says }) };
     res.writeHead(200, { "payment-response": Buffer.from(JSON.stringify(told)).toString("base64") });
@@ -184,7 +186,8 @@ test("nothing settled on chain: the nonce is used, a Transfer of nothing says so
   const settle = [{ type: "function", name: "settle", stateMutability: "nonpayable", inputs, outputs: [] }];
   const hash = await chain.wallet(KEYS.facilitator).writeContract({ address: SPENDER, abi: settle, functionName: "settle", args });
   assert.equal((await chain.pub.waitForTransactionReceipt({ hash })).status, "success");
-  const { verdict } = await judged(seller.payments[0]);
+  await chain.rpc("anvil_mine", ["0x3"]);
+  const { verdict } = await judged(seller.payments[0], "finalized");
   assert.deepEqual([verdict.verdict, verdict.amount, verdict.money], ["paid", "0", "none"]);
   await payer.resume();
   assert.deepEqual([await states(journal), await held(journal), await seller.moved()], [["paid"], ["settled 0"], [0]]);
