@@ -16,9 +16,10 @@ pool.on("error", () => {});
 const payer = createPayer({
   signer: watched.signer(process.env.AGENT_KEY),
   secret: new Uint8Array(32).fill(7),
-  journal: watched.journal(postgresJournal({ pool })),
+  journal: watched.journalTelling(postgresJournal({ pool })),
   rpc: { "eip155:84532": watched.rpc(o.rpc) },
-  policy: { perCall: "20000", maxWindow: o.maxWindow ?? 300 },
+  // On a slow computer several short windows may pass.
+  policy: { perCall: "20000", maxWindow: o.maxWindow ?? 300, attempts: 20 },
   leaseMs: 2000,
 });
 

@@ -17,7 +17,7 @@ pool.on("error", () => {});
 const payer = createPayer({
   signer: watched.signer(process.env.AGENT_KEY),
   secret: new Uint8Array(32).fill(7),
-  journal: watched.journal(postgresJournal({ pool })),
+  journal: watched.journalTelling(postgresJournal({ pool })),
   rpc: { "eip155:84532": watched.rpc(o.rpc) },
   policy: { perCall: o.perCall ?? "20000", maxWindow: 300 },
   leaseMs: 2000,

@@ -68,6 +68,15 @@ export function watch({ killAt, stopAt, signed }) {
     point,
     around,
     journal: (store) => ({ ...store, commit: (ops, fence) => around("commit", () => store.commit(ops, fence)) }),
+    /** The same, with a point of its own once a delivery is written down: how many commits lie before it depends on the chain. */
+    journalTelling: (store) => ({
+      ...store,
+      async commit(ops, fence) {
+        const result = await around("commit", () => store.commit(ops, fence));
+        if (result.ok && ops.some(({ put }) => put && new TextDecoder().decode(put).includes('"status":"delivered"'))) point("delivery written");
+        return result;
+      },
+    }),
     /** Not wrapped, and in a file of its own: what was ever signed is known whatever happened to the journal. */
     signer(privateKey) {
       const key = Buffer.from(privateKey.slice(2), "hex");
