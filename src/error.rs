@@ -187,7 +187,7 @@ registry! {
     MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: there is no claim file for it and it is not handed over.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
-    SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here.";
+    SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here; or it is a claim file, which there is none of for a split payment.";
     SplitInvalid "split_invalid" Stop None "A part of the split payment is zero, or the parts do not add up to the price.";
     UnknownAsset "unknown_asset" Stop None "The token is not on the list of known assets.";
     RecipientForbidden "recipient_forbidden" Stop None "The recipient is zero, the token, the payer, a known burn address or not on the list.";

@@ -223,10 +223,11 @@ fn a_plan_whose_signatures_were_lost_is_signed_again_from_the_first_part() {
 
 #[test]
 fn paid_when_every_part_is() {
-    let (host, _, end) = lost_with(&[SOLD, FEED]);
+    let (mut host, _, end) = lost_with(&[SOLD, FEED]);
     assert_eq!(host.states(), ["paid"]);
     assert_eq!(wallet(&host), ["settled 10000"]);
     assert_fails(&end, "paid_not_delivered", "proven");
+    assert_fails(&host.intent("claim"), "split_unsupported", "proven");
     let record = record(&host);
     let attempt = &record.get("attempts").unwrap().as_array().unwrap()[0];
     let part = &attempt.get("parts").unwrap().as_array().unwrap()[0];
@@ -358,8 +359,20 @@ fn lost_journal(fates: &[Fate]) -> (Host, Json) {
 #[test]
 fn a_lost_journal_signs_nothing_when_any_part_was_used() {
     for fates in [[SOLD, Fate::Open], [Fate::Open, FEED], [Fate::Cancelled, FEED]] {
-        let (_, end) = lost_journal(&fates);
+        let (mut host, end) = lost_journal(&fates);
         assert_fails(&end, "authorization_used", "proven");
+        // The read was of the latest block; the claim is asked for with a final one at hand.
+        let mut effect = host.intent("claim");
+        while kind(&effect) == "read_chain" {
+            let (to, value) = if matches!(fates[0], Fate::Paid(..)) {
+                (SELLER, 9_700)
+            } else {
+                (FEE, 300)
+            };
+            let used = chain(SEPOLIA, &effect, 1, Some((to, value)));
+            effect = host.evidence(&used);
+        }
+        assert_fails(&effect, "split_unsupported", "proven");
     }
     for fates in [[Fate::Cancelled, Fate::Open], [Fate::Open, Fate::Cancelled]] {
         let (_, end) = lost_journal(&fates);

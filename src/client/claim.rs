@@ -16,7 +16,7 @@ use crate::sorting::sort_by;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
 /// `paid_wrong_terms`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may still be
-/// had, `claim_unpaid`, `mpp_unsupported`, `permit2_unsupported`; `receipt_invalid` for a receipt that is about another payment.
+/// had, `claim_unpaid`, `mpp_unsupported`, `permit2_unsupported`, `split_unsupported`; `receipt_invalid` for a receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
         return Ok(fail(state, failure));
@@ -51,14 +51,27 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
     }
 }
 
-/// There is no claim file where the nonce is not the intent's own or the token does not take it.
+/// There is no claim file where the nonce is not the intent's own, where the token does not take it, and where there are several.
 fn unsupported(intent: &Intent) -> Option<Code> {
     let rail = intent.rail.as_ref()?;
     match (rail.protocol, rail.method) {
         (Protocol::Mpp, _) => Some(Code::MppUnsupported),
         (Protocol::X402, Method::Permit2) => Some(Code::Permit2Unsupported),
+        (Protocol::X402, Method::Eip3009) if is_split(intent) => Some(Code::SplitUnsupported),
         (Protocol::X402, Method::Eip3009) => None,
     }
+}
+
+/// A claim speaks of one authorization. Where the journal was lost, the offer says how many there were.
+fn is_split(intent: &Intent) -> bool {
+    let hash = |json: &Json| hex::decode_array::<32>(json.as_str()?);
+    let paid = intent
+        .claim
+        .as_ref()
+        .and_then(|held| held.read("quoteHash", hash).ok());
+    let quote = intent.quotes.iter().find(|quote| Some(quote.quote_hash) == paid);
+    let terms = quote.and_then(|quote| quote.offered.terms().ok());
+    terms.is_some_and(|terms| terms.shares.len() > 1)
 }
 
 /// The claim as the record tells it now.
