@@ -76,6 +76,12 @@ impl Keys {
         *self = Keys::new();
     }
 
+    /// How many keys are remembered, and how many of them have tables: at most 4096 and 16.
+    pub fn remembered(&self) -> (usize, usize) {
+        let tables = self.known.values().filter(|known| known.tables.is_some());
+        (self.known.len(), tables.count())
+    }
+
     /// Whether [`super::recover`] gives the signer, for each claim; a malformed one is false.
     pub fn verify(&mut self, claims: &[Claim]) -> Vec<bool> {
         let mut verdicts = vec![false; claims.len()];

@@ -10,6 +10,7 @@ import * as viem from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { authorization as authorizationOf, bytes, documents, domain, key, keyHex, types } from "./fixture.mjs";
 import * as noble from "./noble.mjs";
+import { questions as signatures } from "./signatures.mjs";
 
 const account = privateKeyToAccount(keyHex);
 const wallet = new ethers.Wallet(keyHex);
@@ -82,4 +83,4 @@ const canonicalizing = Object.entries(documents).flatMap(([name, text]) => {
   ];
 });
 
-export const questions = [signing, recovering, ...hashing, ...canonicalizing];
+export const questions = [signing, recovering, ...signatures, ...hashing, ...canonicalizing];

@@ -314,16 +314,16 @@ pub fn lists(seed: u64, rounds: u64, counts: &Counts) {
     }
 }
 
-/// Many signers, more than are remembered with tables.
-pub fn signers(seed: u64, rounds: u64, counts: &Counts) {
+/// Many signers who come often, more than are remembered with tables.
+pub fn frequent(seed: u64, rounds: u64, counts: &Counts) {
     let random = &mut Random::new(seed, 9);
     let ring = Ring::new();
     let mut keys = Keys::new();
-    for _ in 0..rounds {
+    for round in 1..=rounds {
         let signer = Signer::new(random, &ring);
         let mut claims = Vec::new();
         let mut wanted = Vec::new();
-        for _ in 0..40 {
+        for _ in 0..80 {
             let (digest, signature) = case(random, &ring, &signer);
             wanted.push(recovered(&digest, &signature) == Some(signer.address));
             claims.push(Claim {
@@ -333,6 +333,32 @@ pub fn signers(seed: u64, rounds: u64, counts: &Counts) {
             });
         }
         assert_eq!(keys.verify(&claims), wanted);
+        assert_eq!(keys.remembered().1 as u64, round.min(16));
         counts.add("signers with tables", 1);
     }
+    keys.clear();
+    assert_eq!(keys.remembered(), (0, 0));
+}
+
+/// Many signers who come once or twice, more than are remembered.
+pub fn rare(seed: u64, rounds: u64, counts: &Counts) {
+    let random = &mut Random::new(seed, 12);
+    let ring = Ring::new();
+    let mut keys = Keys::new();
+    for round in 1..=rounds {
+        let signer = Signer::new(random, &ring);
+        let digest = random.uniform();
+        let claim = Claim {
+            digest,
+            signature: signer.sign(&digest),
+            signer: signer.address,
+        };
+        let mut other = claim;
+        other.digest[0] ^= 1;
+        assert_eq!(keys.verify(&[claim]), [true]);
+        assert!(keys.remembered().0 as u64 <= round.min(4096));
+        assert_eq!(keys.verify(&[other, claim]), [false, true]);
+        counts.add("signers met once or twice", 1);
+    }
+    assert!(rounds < 5000 || keys.remembered() == (4096, 0));
 }
