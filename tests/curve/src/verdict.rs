@@ -47,13 +47,19 @@ struct Signer {
 impl Signer {
     fn new(random: &mut Random, ring: &Ring) -> Signer {
         loop {
-            let bytes = random.bytes(&edges());
-            if let Ok(key) = SigningKey::from_slice(&bytes) {
-                let address = address(key.verifying_key());
-                let secret = ring.number(&bytes);
-                return Signer { key, secret, address };
+            if let Some(signer) = Signer::of(&random.bytes(&edges()), ring) {
+                return signer;
             }
         }
+    }
+
+    fn of(secret: &[u8; 32], ring: &Ring) -> Option<Signer> {
+        let key = SigningKey::from_slice(secret).ok()?;
+        Some(Signer {
+            address: address(key.verifying_key()),
+            secret: ring.number(secret),
+            key,
+        })
     }
 
     /// 65 bytes, s low.
@@ -320,7 +326,8 @@ pub fn frequent(seed: u64, rounds: u64, counts: &Counts) {
     let ring = Ring::new();
     let mut keys = Keys::new();
     for round in 1..=rounds {
-        let signer = Signer::new(random, &ring);
+        // No edges: each is another one.
+        let signer = Signer::of(&random.uniform(), &ring).expect("a key");
         let mut claims = Vec::new();
         let mut wanted = Vec::new();
         for _ in 0..80 {
@@ -346,7 +353,8 @@ pub fn rare(seed: u64, rounds: u64, counts: &Counts) {
     let ring = Ring::new();
     let mut keys = Keys::new();
     for round in 1..=rounds {
-        let signer = Signer::new(random, &ring);
+        // No edges: each is another one.
+        let signer = Signer::of(&random.uniform(), &ring).expect("a key");
         let digest = random.uniform();
         let claim = Claim {
             digest,
