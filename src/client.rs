@@ -118,6 +118,10 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Sign, Event::Signed(signature)) => on_signed(&mut state, &signature, context),
         (Phase::Sign, Event::SignFailed) => Ok(unsigned(&mut state, Code::SignerFailed, context)),
         (Phase::Sign, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
+        (Phase::AskContract, Event::Contract(answer)) => {
+            buy::on_contract(&mut state, answer.as_deref(), context)
+        }
+        (Phase::AskContract, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
         (Phase::Send, Event::Answer { answer, .. }) => answer::on_answer(&mut state, &answer, context),
         (Phase::Read(tag), Event::Evidence(evidence)) => on_read(&mut state, &tag, &evidence, context),
         (Phase::Wait, Event::Waited) => recover::resend(&mut state, context),

@@ -32,6 +32,8 @@ pub mod signing;
 
 pub mod secp256k1;
 
+pub mod erc1271;
+
 pub mod eip3009;
 
 pub mod permit2;

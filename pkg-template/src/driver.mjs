@@ -155,6 +155,18 @@ const carriers = {
     return { type: request?.signal?.aborted ? "aborted" : "sign_failed" };
   },
 
+  async ask_contract(turn, { ask }) {
+    const { host, request } = turn;
+    let answer;
+    try {
+      answer = await unlessAborted(request?.signal, () => host.askContract(ask));
+    } catch (error) {
+      if (request?.signal?.aborted) return { type: "aborted" };
+      turn.cause = error;
+    }
+    return { type: "contract", ...(typeof answer === "string" && { answer }) };
+  },
+
   async read_chain({ host }, { read }) {
     return { type: "evidence", evidence: await host.readChain(read) };
   },

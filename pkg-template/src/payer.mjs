@@ -6,7 +6,7 @@ import { run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { digest, sha256 } from "./hashes.mjs";
 import { isNew, recover as recoverHistory } from "./history.mjs";
-import { readEvidence } from "./rpc.mjs";
+import { askContract, readEvidence } from "./rpc.mjs";
 import { trustOf } from "./trust.mjs";
 
 const decoder = new TextDecoder();
@@ -174,7 +174,7 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
   if (!(Number.isFinite(leaseMs) && leaseMs > 0)) throw new CounterfoilError("invalid_type", { field: "leaseMs" });
@@ -187,7 +187,7 @@ function hostOf(options) {
   const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
-  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters };
+  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet };
   const trust = trustOf(options);
   call("clientConfig", { config: { ...config, ...trust.config() } }, undefined, secret);
   return {
@@ -210,6 +210,7 @@ function hostOf(options) {
       ? ({ typedData }) => call("signTypedData", { typedData }, undefined, key)
       : ({ typedData }) => askSigner(signer, typedData),
     trust,
+    askContract: ({ network, ...ask }) => askContract(sources(rpc[network]), ask),
     sources: (network) => sources(rpc[network] ?? []),
     readChain: async (read) => trust.meet(read.network, await readEvidence(sources(rpc[read.network]), { ...read, proofs: trust.proofs })),
     fetch: (url, { [carrier]: own, ...init }) => (own ?? globalThis.fetch)(url, init),

@@ -2,6 +2,7 @@
 // can't be read is reported as such, and what the answers mean is for `resolve`.
 
 import { call } from "./boundary.mjs";
+import { CounterfoilError } from "./errors.mjs";
 import { readProofs } from "./proofs.mjs";
 
 const AUTHORIZATION_STATE = "0xe94a0102"; // authorizationState(address,bytes32)
@@ -210,6 +211,19 @@ async function searchBack(ask, filter, to, from) {
 /** One call, and what it gives. Rejects when the endpoint does not answer it within the time given, in milliseconds. */
 export function ask(rpc, method, params, timeout = 10_000) {
   return request(rpc, method, params, timeout);
+}
+
+/** What every source answers, which must be the same; an account without code answers `0x`. */
+export async function askContract(rpcs, { to, data }) {
+  if (rpcs.length === 0) throw new CounterfoilError("contract_signature", { field: "payload.signature" });
+  let answers;
+  try {
+    answers = await Promise.all(rpcs.map((rpc) => ask(rpc, "eth_call", [{ to, data }, "latest"])));
+  } catch (cause) {
+    throw new CounterfoilError("evidence_unreadable", { cause });
+  }
+  if (answers.some((answer) => answer !== answers[0])) throw new CounterfoilError("evidence_unreadable");
+  return answers[0];
 }
 
 /** One call within the time given. The timer keeps the process alive, which AbortSignal.timeout would not. */

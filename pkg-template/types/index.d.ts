@@ -39,6 +39,12 @@ export interface PayerOptions {
   /** Whose signed hand-overs `takeOver` takes, beside the payer's own. */
   knownWriters?: Address[];
   /**
+   * The signer's address is a contract: its signature is bytes of any length, also wrapped for a wallet that is not deployed yet (ERC-6492). With an RPC endpoint the contract
+   * is asked (`isValidSignature`, ERC-1271) before anything is sent: `signer_mismatch` when it says no, `evidence_unreadable` when it can't be asked. Without one it is sent unchecked.
+   * Reports call such a signature not checked. Claims and cancellations by it are `contract_signature`; its hand-overs stand in the shared journal.
+   */
+  contractWallet?: boolean;
+  /**
    * With it no source is trusted: an unknown ends only by a Merkle proof under the header of one of these blocks, and what is not proven is `evidence_unreadable`. A list of
    * hashes, or a function that says of a block whether it is on the chain for good, such as a light client's. Reads then fetch proofs. Permit2 has none: its unknowns stay open.
    */

@@ -9,6 +9,7 @@ use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Header, Part};
 use crate::authorization::{Authorization, Method};
 use crate::eip3009;
+use crate::erc1271::{self, Answer};
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
@@ -331,6 +332,7 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
             rail: None,
             generation: state.first_generation,
             keyed: context.secret.is_some(),
+            contract_wallet: context.config.contract_wallet,
             quotes: Vec::new(),
             attempts: Vec::new(),
             budget: state.start.budget,
@@ -458,12 +460,66 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     let attempt = state.current()?;
     let slot = attempt.slot(part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
-    // A contract wallet's signature can't be checked here; whoever configured that signer answers for it.
+    if context.config.contract_wallet {
+        return by_contract(state, signature, context);
+    }
     match slot.authorization.recover(signature) {
         Ok(signer) if signer == context.config.payer => {}
         Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
         Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
     }
+    let signature = normalised(signature)?;
+    accept(state, signature, context)
+}
+
+/// A contract's signature is its own to judge: it is asked before anything is sent, where it can be. Whoever configured it without an
+/// endpoint answers for it.
+fn by_contract(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
+    let slot = state.current()?.slot(state.part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    let network = slot.authorization.network()?;
+    let data = match erc1271::question(&slot.authorization.digest()?, signature) {
+        Ok(data) => data,
+        Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
+    };
+    let signature = signature.to_ascii_lowercase();
+    if !context.config.can_read(&network) {
+        return accept(state, signature, context);
+    }
+    state.draft = Some(Json::text(signature));
+    state.phase = Phase::AskContract;
+    Ok(Effect::AskContract(Json::object([
+        ("network", network.to_json()),
+        ("to", context.config.payer.to_json()),
+        ("data", Json::text(data)),
+    ])))
+}
+
+/// What the contract says. One that is not deployed yet says nothing: of a signature that is wrapped for such a one that is no refusal, whoever
+/// settles it deploys the wallet first.
+pub(super) fn on_contract(
+    state: &mut State,
+    answer: Option<&str>,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
+    let draft = state.draft.take();
+    let draft = draft.ok_or_else(|| Error::new(Code::StateInvalid, "draft"))?;
+    let signature = draft.as_string()?;
+    match answer.map(erc1271::answer) {
+        Some(Answer::Valid) => accept(state, signature, context),
+        Some(Answer::Nobody) if erc1271::is_wrapped(&signature) => accept(state, signature, context),
+        Some(_) => Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
+        None => {
+            let failure = Failure::from(Code::EvidenceUnreadable).money(Money::None);
+            Ok(drop_unsigned(state, failure, context))
+        }
+    }
+}
+
+/// A signature that counts; behind the last one comes the send.
+fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<Effect, Error> {
+    let part = state.part;
+    let attempt = state.current()?;
     if context.now >= attempt.planned_at.saturating_add(length(attempt)) {
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
@@ -476,7 +532,6 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     {
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
-    let signature = normalised(signature)?;
     let attempt = state.current_mut()?;
     if let Some(slot) = attempt.slot_mut(part) {
         *slot.signature = Some(signature);

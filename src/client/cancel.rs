@@ -74,6 +74,10 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     let Some((cancellation, domain)) = signed.and_then(cancellation) else {
         return Ok(fail(state, Code::Permit2Unsupported.into()));
     };
+    if context.config.contract_wallet {
+        // `v`, `r`, `s` is all that this call of the token takes.
+        return Ok(fail(state, Code::ContractSignature.into()));
+    }
     match cancellation.recover(domain, signature) {
         Ok(signer) if signer == context.config.payer => {}
         Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),

@@ -100,6 +100,8 @@ pub enum Effect {
     Send(Option<Json>),
     /// Sign `{authorization | permit2Authorization, domain, typedData, digest}`; answered by `signed` or `sign_failed`.
     Sign(Json),
+    /// Call the payer's contract `{network, to, data}`; answered by `contract` or `aborted`.
+    AskContract(Json),
     /// Read the chain `{network, asset, payer, nonce, tag, method?}`; answered by `evidence`.
     ReadChain(Json),
     /// Ask a person; answered by `approved`.
@@ -146,6 +148,7 @@ impl Effect {
             }
             Effect::Send(payment) => plain("send").with_some("payment", payment.clone()),
             Effect::Sign(what) => plain("sign").with("sign", what.clone()),
+            Effect::AskContract(what) => plain("ask_contract").with("ask", what.clone()),
             Effect::ReadChain(what) => plain("read_chain").with("read", what.clone()),
             Effect::Ask(what) => plain("ask").with("approval", what.clone()),
             Effect::Wait(seconds) => plain("wait").with("seconds", Json::number(*seconds)),
@@ -227,6 +230,8 @@ pub enum Event {
     Signed(String),
     /// The signer gave nothing.
     SignFailed,
+    /// What the payer's contract answered; nothing where it could not be asked, or its sources disagree.
+    Contract(Option<String>),
     /// Raw evidence, one value a source.
     Evidence(Vec<Json>),
     /// The person's answer.
@@ -266,6 +271,7 @@ impl Event {
             },
             "signed" => Event::Signed(json.read("signature", Json::as_string)?),
             "sign_failed" => Event::SignFailed,
+            "contract" => Event::Contract(json.read_opt("answer", Json::as_string)?),
             "evidence" => {
                 Event::Evidence(json.read("evidence", |list| list.as_list(|item| Ok(item.clone())))?)
             }

@@ -169,6 +169,8 @@ pub struct Intent {
     pub generation: u64,
     /// Nonce and payment id are keyed with the payer's secret.
     pub keyed: bool,
+    /// The payer is a contract: its signatures are its own to judge.
+    pub contract_wallet: bool,
     /// Every offer that an attempt pays.
     pub quotes: Vec<Quote>,
     /// Every attempt.
@@ -327,6 +329,7 @@ impl Intent {
         .with_some("rail", self.rail.as_ref().map(Rail::to_json))
         .with("generation", Json::number(self.generation))
         .with("keyed", Json::Bool(self.keyed))
+        .with_some("contractWallet", self.contract_wallet.then_some(Json::Bool(true)))
         .with(
             "quotes",
             Json::Array(self.quotes.iter().map(Quote::to_json).collect()),
@@ -368,6 +371,7 @@ impl Intent {
             rail: json.read_opt("rail", Rail::from_json)?,
             generation: json.read("generation", Json::as_u64)?,
             keyed: json.read("keyed", Json::as_bool)?,
+            contract_wallet: json.read_opt("contractWallet", Json::as_bool)?.unwrap_or(false),
             quotes: json.read("quotes", |quotes| quotes.as_list(Quote::from_json))?,
             attempts: json.read("attempts", |attempts| attempts.as_list(Attempt::from_json))?,
             budget: json.read_opt("budget", Amount::from_json)?,

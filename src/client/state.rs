@@ -36,10 +36,13 @@ pub struct Config {
     pub trusted_blocks: Option<Vec<[u8; 32]>>,
     /// Token code that is known beside the pinned.
     pub layouts: Vec<Layout>,
+    /// The payer is a contract: its signatures are its own to judge (ERC-1271).
+    pub contract_wallet: bool,
 }
 
 impl Config {
-    /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?, trustedBlocks?, layouts?}`. Errors: `policy_invalid` at
+    /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?, trustedBlocks?, layouts?,
+    /// contractWallet?}`. Errors: `policy_invalid` at
     /// `policy.perIntentTree`, which is not held yet, then those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
@@ -65,6 +68,7 @@ impl Config {
                 .unwrap_or_default(),
             trusted_blocks: json.read_opt("trustedBlocks", evidence::block_hashes)?,
             layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
+            contract_wallet: json.read_opt("contractWallet", Json::as_bool)?.unwrap_or(false),
         })
     }
 
@@ -227,6 +231,8 @@ pub enum Phase {
     Inspect(String),
     /// The signer.
     Sign,
+    /// The wallet contract, about what the signer gave.
+    AskContract,
     /// The answer to the paid request.
     Send,
     /// The chain, by this tag, about what was sent.
@@ -313,7 +319,7 @@ pub struct State {
     pub part: usize,
     /// The chain was read since the last send.
     pub read: bool,
-    /// The claim or the hand-over that is being made.
+    /// The claim or the hand-over that is being made, or the signature that a wallet contract is asked about.
     pub draft: Option<Json>,
     /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
     pub first_generation: u64,
@@ -498,6 +504,7 @@ impl Phase {
             Phase::Ask => "ask",
             Phase::Inspect(tag) => return Json::text(format!("inspect {tag}")),
             Phase::Sign => "sign",
+            Phase::AskContract => "ask_contract",
             Phase::Send => "send",
             Phase::Read(tag) => return Json::text(format!("read {tag}")),
             Phase::Wait => "wait",
@@ -515,6 +522,7 @@ impl Phase {
             "probe" => Phase::Probe,
             "ask" => Phase::Ask,
             "sign" => Phase::Sign,
+            "ask_contract" => Phase::AskContract,
             "send" => Phase::Send,
             "wait" => Phase::Wait,
             "deliver" => Phase::Deliver,

@@ -65,7 +65,7 @@ pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, E
         state.intent = Some(merged(state, &given, context)?);
     }
     let intent = state.intent()?;
-    if !same_nonces(intent, &given, context)? {
+    if !same_nonces(intent, &given, known, context)? {
         return Ok(fail(state, Code::HandOverOtherSecret.into()));
     }
     let open = intent.attempts.iter().any(|attempt| attempt.state.is_live());
@@ -81,13 +81,14 @@ pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, E
 }
 
 /// Whether the nonces of the document are those that are derived here: else two signatures would not compete for one.
-fn same_nonces(intent: &Intent, given: &HandOver, context: Context<'_>) -> Result<bool, Error> {
+fn same_nonces(intent: &Intent, given: &HandOver, known: bool, context: Context<'_>) -> Result<bool, Error> {
     let (Some(slot), Some(rail)) = (&given.slot, &intent.rail) else {
         return Ok(true);
     };
     let derive = |index| buy::nonce(&intent.intent_id, rail, slot.generation, index, context);
     let mut same = derive(0)? == slot.nonce;
-    for attempt in &given.live {
+    // In this very journal a nonce may come from a challenge: the record alone protects it.
+    for attempt in given.live.iter().filter(|_| !known) {
         for (index, one) in (0..).zip(attempt.slots()) {
             same &= derive(index)? == one.authorization.nonce();
         }
@@ -171,6 +172,7 @@ fn merged(state: &State, given: &HandOver, context: Context<'_>) -> Result<Inten
             rail: None,
             generation: 0,
             keyed: context.secret.is_some(),
+            contract_wallet: context.config.contract_wallet,
             quotes: Vec::new(),
             attempts: Vec::new(),
             budget: None,

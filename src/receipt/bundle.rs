@@ -270,7 +270,14 @@ fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
         match attempt.signature {
             Some(signature) => {
                 let signed = &attempt.authorization;
-                material::signed_by(&mut one, "signature", &signed.from(), signed.recover(signature));
+                let signer = signed.recover(signature);
+                let own = signer.as_ref().is_ok_and(|signer| *signer == signed.from());
+                // Whoever says that the payer is a contract can't have its signature called verified by that, nor forged.
+                let signer = match record.contract_wallet && !own {
+                    true => Err(Error::new(Code::ContractSignature, "")),
+                    false => signer,
+                };
+                material::signed_by(&mut one, "signature", &signed.from(), signer);
             }
             None if attempt.given => {
                 one.missing(

@@ -27,6 +27,8 @@ pub(crate) struct Record<'a> {
     pub fingerprint: [u8; 32],
     pub status: &'a str,
     pub keyed: bool,
+    /// The payer says that it is a contract.
+    pub contract_wallet: bool,
     pub quotes: Vec<Quote<'a>>,
     pub attempts: Vec<Attempt<'a>>,
     pub delivery: Option<Delivery<'a>>,
@@ -157,6 +159,7 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
         rail: json.read_opt("rail", rail)?,
         generation: json.read("generation", Json::as_u64)?,
         keyed: json.read("keyed", Json::as_bool)?,
+        contract_wallet: json.read_opt("contractWallet", Json::as_bool)?.unwrap_or(false),
         quotes,
         attempts: json.read("attempts", |list| list.as_list(attempt))?,
         delivery: json.read_opt("delivery", delivery)?,

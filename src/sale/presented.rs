@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::digest;
 use crate::eip3009::Authorization;
 use crate::eip712::Domain;
+use crate::erc1271::{self, Answer};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
@@ -20,11 +21,6 @@ use crate::x402::{payment_identifier, payment_payload};
 pub const PAYLOAD_TAG: &str = "counterfoil/payment/v1";
 /// Domain tag of the id of a payment that carries none.
 pub const SLOT_TAG: &str = "counterfoil/payment-slot/v1";
-
-/// `isValidSignature(bytes32,bytes)` of ERC-1271; its answer begins with the same four bytes.
-const MAGIC: [u8; 4] = [0x16, 0x26, 0xba, 0x7e];
-/// Longest contract signature that is carried to the chain.
-const MAX_CONTRACT_SIGNATURE: usize = 4096;
 
 /// A payment whose payer is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -110,7 +106,7 @@ pub fn read(header: &str, fingerprint: &[u8; 32], contract: Option<&str>) -> Res
     let (network, domain) = match (signed, digests.as_slice()) {
         (Some((network, domain, _)), _) => (*network, *domain),
         (None, [(network, domain, digest)]) => match contract {
-            Some(answer) if says_valid(answer) => (*network, *domain),
+            Some(answer) if erc1271::answer(answer) == Answer::Valid => (*network, *domain),
             Some(_) => return Err(Error::new(Code::SignerMismatch, "payload.signature")),
             None => return ask(network, &authorization.from, digest, signature),
         },
@@ -218,30 +214,12 @@ fn ask(network: &Network, to: &Address, digest: &[u8; 32], signature: &str) -> R
         Err(error) if error.code == Code::ContractSignature => return Err(error.within("payload.signature")),
         _ => {}
     }
-    let bytes =
-        hex::decode(signature).map_err(|_| Error::new(Code::SignatureInvalid, "payload.signature"))?;
-    if bytes.is_empty() || bytes.len() > MAX_CONTRACT_SIGNATURE {
-        return Err(Error::new(Code::SignatureInvalid, "payload.signature"));
-    }
-    let word = |number: usize| crate::amount::Amount::from_u64(number as u64).to_be_bytes();
-    let padding = bytes.len().wrapping_neg() % 32;
-    let mut data = MAGIC.to_vec();
-    data.extend_from_slice(digest);
-    data.extend_from_slice(&word(0x40));
-    data.extend_from_slice(&word(bytes.len()));
-    data.extend_from_slice(&bytes);
-    data.resize(data.len() + padding, 0);
+    let data = erc1271::question(digest, signature).map_err(|error| error.within("payload.signature"))?;
     Ok(Reading::Ask {
         network: network.clone(),
         to: *to,
-        data: hex::encode(data),
+        data,
     })
-}
-
-/// One word that begins with the selector; an account without code answers with nothing.
-fn says_valid(answer: &str) -> bool {
-    hex::decode_array::<32>(answer)
-        .is_ok_and(|word| word.starts_with(&MAGIC) && word.iter().skip(MAGIC.len()).all(|byte| *byte == 0))
 }
 
 impl Presented {

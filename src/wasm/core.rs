@@ -6,6 +6,7 @@ use super::Input;
 use crate::address::Address;
 use crate::eip3009::{Authorization, AuthorizationDigest, Cancellation};
 use crate::eip712::{self, Domain};
+use crate::erc1271::{self, Answer};
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::network::Network;
@@ -27,6 +28,14 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "cancellationCalldata" => cancellation_calldata(input),
         "signTypedData" => sign_typed_data(input),
         "hashTypedData" => hash_typed_data(input),
+        "contractQuestion" => contract_question(input),
+        "contractAnswer" => input.json.read("answer", Json::as_str).map(|text| {
+            Json::text(match erc1271::answer(text) {
+                Answer::Valid => "valid",
+                Answer::Invalid => "invalid",
+                Answer::Nobody => "nobody",
+            })
+        }),
         "addressOfKey" => input
             .secret("privateKey")
             .and_then(signing::address_of_key)
@@ -43,6 +52,17 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .map(encoded),
         _ => return None,
     })
+}
+
+/// Input `{digest, signature}`: the call of a wallet contract, and whether the signature is wrapped for one that is not deployed yet.
+fn contract_question(input: &Input) -> Result<Json, Error> {
+    let digest = input.json.read("digest", digest32)?;
+    let signature = input.json.read("signature", Json::as_str)?;
+    let data = erc1271::question(&digest, signature).map_err(|error| error.within("signature"))?;
+    Ok(Json::object([
+        ("data", Json::text(data)),
+        ("wrapped", Json::Bool(erc1271::is_wrapped(signature))),
+    ]))
 }
 
 fn encoded(bytes: impl AsRef<[u8]>) -> Json {
