@@ -147,6 +147,7 @@ fn model(all: bool) -> Result<Count> {
 fn js(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
+    npm_ci(&root().join("tests/js/mppx"))?;
     node_tests("tests/js", |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })

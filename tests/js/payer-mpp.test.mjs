@@ -1,0 +1,172 @@
+// Purchases by the Payment HTTP scheme on a real chain: the official server issues the challenges and judges the credentials, Circle's
+// token settles them. How often money moved is counted by what the token logged.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import http from "node:http";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { createPayer, verifyReceipt } from "counterfoil";
+import { challengeNonce, isOwnChallenge, parseChallenges, parseCredential } from "counterfoil/core";
+import { readEvidence } from "counterfoil/node";
+import { KEYS, startChain } from "../../demo/chain.mjs";
+import { NETWORK, PAYER, USDC, counted, openJournal, thrown } from "./payer-stage.mjs";
+
+const fromPeer = createRequire(new URL("./mppx/package.json", import.meta.url));
+const { Mppx } = await import(fromPeer.resolve("mppx/server"));
+const { charge } = await import(fromPeer.resolve("mppx/evm/server"));
+
+const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const SECRET = "test-secret-not-real-0123456789abcdef";
+const REALM = "api.example.test";
+const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
+const types = ["address", "address", "uint256", "uint256", "uint256", "bytes32", "bytes"];
+const abi = [{ type: "function", name: "transferWithAuthorization", stateMutability: "nonpayable", inputs: types.map((type, i) => ({ type, name: `a${i}` })), outputs: [] }];
+const stops = [];
+let chain;
+
+before(async () => {
+  chain = await startChain();
+});
+after(() => {
+  for (const stop of stops) stop();
+  chain?.stop();
+});
+
+/** Puts a signed authorization on the chain, as a service or whoever else holds it can. */
+async function settle({ from, to, value, validAfter, validBefore, nonce, signature }) {
+  const args = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, signature];
+  const hash = await chain.wallet(KEYS.facilitator).writeContract({ address: USDC, abi, functionName: "transferWithAuthorization", args, gas: 300_000n });
+  const { status } = await chain.pub.waitForTransactionReceipt({ hash });
+  return { hash, status };
+}
+
+/**
+ * A service on loopback. `fault` is what it does once money was asked for: `cut` breaks the connection after settling, `challenge` answers
+ * with a fresh challenge after settling, `sit` keeps the credential and answers with a fresh challenge.
+ */
+async function market(fault) {
+  const payTo = `0x${createHash("sha256").update(`mpp ${stops.length}`).digest("hex").slice(0, 40)}`;
+  const seller = { credentials: [], asked: 0, fault };
+  const method = charge({
+    currency: USDC, chainId: 84532, decimals: 6, recipient: payTo, authorization: { name: "USDC", version: "2" },
+    async settle({ payload }) {
+      const { hash, status } = await settle(payload);
+      if (status !== "success") throw new Error("reverted");
+      return { reference: hash };
+    },
+  });
+  const mppx = Mppx.create({ methods: [method], secretKey: SECRET, realm: REALM });
+  const handle = mppx.charge({ amount: "0.01", externalId: "order-1" });
+  const server = http.createServer(async (req, res) => {
+    const url = `http://127.0.0.1:${server.address().port}${req.url}`;
+    const credential = req.headers.authorization;
+    if (credential) seller.credentials.push(credential);
+    else seller.asked += 1;
+    const ask = (headers) => handle(new Request(url, { headers }));
+    const sits = credential && seller.fault === "sit";
+    const answer = await ask(credential && !sits ? { authorization: credential } : {});
+    if (credential && seller.fault === "cut") return req.socket.destroy();
+    const again = credential && seller.fault === "challenge" ? await ask({}) : answer;
+    const response = again.status === 402 ? again.challenge : again.withReceipt(new Response("the report"));
+    res.writeHead(response.status, Object.fromEntries(response.headers));
+    res.end(Buffer.from(await response.arrayBuffer()));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  stops.push(() => (server.closeAllConnections(), server.close()));
+  const logs = () => chain.rpc("eth_getLogs", [{ address: USDC, topics: [TRANSFER, null, word(payTo)], fromBlock: "0x0", toBlock: "latest" }]);
+  return Object.assign(seller, { url: `http://127.0.0.1:${server.address().port}/report`, logs, transfers: async () => (await logs()).length });
+}
+
+let purchases = 0;
+const another = () => ({ id: `challenged-${String((purchases += 1)).padStart(16, "0")}` });
+
+function buyer({ signer = counted(), journal = openJournal(), ...rest } = {}) {
+  const policy = { perCall: "20000", assets: [{ network: NETWORK, asset: USDC }], ...rest.policy };
+  return { signer, journal, payer: createPayer({ signer, journal, rpc: { [NETWORK]: chain.url }, ...rest, policy }) };
+}
+
+test("the official server takes the credential, and its receipt, the chain and the bundle agree", async () => {
+  const seller = await market();
+  const { payer, journal, signer } = buyer();
+  const response = await payer.fetch(seller.url, { intent: another() });
+  const receipt = response.headers.get("payment-receipt");
+  assert.equal(await response.text(), "the report");
+  assert.deepEqual([seller.asked, seller.credentials.length, signer.calls, await seller.transfers()], [1, 1, 1, 1]);
+  const { challenge, source, payload } = parseCredential(seller.credentials[0]);
+  assert.equal(source, `did:pkh:eip155:84532:${PAYER}`);
+  assert.equal(payload.nonce, challengeNonce(challenge));
+  assert.ok(isOwnChallenge(challenge, new TextEncoder().encode(SECRET)));
+  assert.equal(isOwnChallenge({ ...challenge, realm: "other" }, new TextEncoder().encode(SECRET)), false);
+
+  await chain.finalizedAt((await chain.block()).timestamp);
+  const evidence = await readEvidence(chain.url, { network: NETWORK, asset: USDC, payer: PAYER, nonce: payload.nonce, tag: "finalized" });
+  const { signature, type, ...authorization } = payload;
+  const domain = { name: "USDC", version: "2", chainId: 84532, verifyingContract: USDC };
+  const material = { challenge, authorization, domain, signature, evidence };
+  const report = verifyReceipt(receipt, material);
+  assert.deepEqual([report.verdict, report.facts.standing], ["verified", "bound_to_challenge"]);
+  assert.equal(verifyReceipt(receipt).verdict, "incomplete");
+  assert.equal(verifyReceipt(receipt, { ...material, challenge: { ...challenge, id: "other" } }).verdict, "failed");
+  const [{ intentId, rail }] = await journal.intents();
+  assert.equal(rail.protocol, "mpp");
+  const bundle = await payer.export(intentId);
+  assert.equal(verifyReceipt(bundle, { evidence }).verdict, "verified");
+});
+
+test("the answer is lost after settling: no second transfer, by this call or the next", async () => {
+  const seller = await market("cut");
+  const intent = another();
+  const { payer, signer } = buyer();
+  for (let n = 0; n < 2; n++) {
+    const error = await thrown(payer.fetch(seller.url, { intent }));
+    assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
+  }
+  assert.deepEqual([new Set(seller.credentials).size, signer.calls, await seller.transfers()], [1, 1, 1]);
+});
+
+test("challenged again after paying: the fresh challenge is never signed", async () => {
+  const seller = await market("challenge");
+  const intent = another();
+  const { payer, signer, journal } = buyer();
+  const error = await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
+  await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([new Set(seller.credentials).size, signer.calls, await seller.transfers()], [1, 1, 1]);
+  const [{ claim }] = await journal.intents();
+  assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
+});
+
+test("kept and challenged again: nothing new is signed before the proof of death, and then one transfer", async () => {
+  const seller = await market("sit");
+  const intent = another();
+  const { payer, signer } = buyer({ policy: { maxWindow: 30 } });
+  const error = await thrown(payer.fetch(seller.url, { intent, signal: AbortSignal.timeout(4000) }));
+  assert.ok(["outcome_unknown", undefined].includes(error.code), error.code);
+  assert.equal(signer.calls, 1);
+  const [first] = seller.credentials;
+  const { payload } = parseCredential(first);
+  await chain.advance(40);
+  await chain.finalizedAt(Number(payload.validBefore));
+  seller.fault = undefined;
+  assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+  assert.equal(signer.calls, 2);
+  assert.notEqual(parseCredential(seller.credentials.at(-1)).payload.nonce, payload.nonce);
+  // What the service kept is worth nothing any more.
+  assert.equal((await settle(payload)).status, "reverted");
+  assert.equal(await seller.transfers(), 1);
+});
+
+test("a request with an Authorization of its own is not touched", async () => {
+  const seller = await market();
+  const { payer, signer } = buyer();
+  const error = await thrown(payer.fetch(seller.url, { intent: another(), headers: { authorization: "Bearer mine" } }));
+  assert.equal(error.code, "no_supported_payment_option");
+  assert.deepEqual([signer.calls, seller.credentials, await seller.transfers()], [0, ["Bearer mine"], 0]);
+});
+
+test("what the official server writes is what is read", async () => {
+  const { headers } = await fetch((await market()).url);
+  const { challenges: [challenge], refused } = parseChallenges(headers.get("www-authenticate"));
+  assert.deepEqual([refused, challenge.method, challenge.intent, challenge.realm], [[], "evm", "charge", REALM]);
+});
