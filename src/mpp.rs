@@ -7,6 +7,7 @@
 pub mod challenge;
 pub mod charge;
 pub mod credential;
+pub mod proof;
 pub mod receipt;
 
 use crate::base64;

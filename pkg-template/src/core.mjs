@@ -89,6 +89,10 @@ export function parseCredential(headerValue) {
   return call("parseCredential", { headerValue });
 }
 
+export function chargeProof(credential) {
+  return call("chargeProof", { credential });
+}
+
 export function parsePaymentReceipt(headerValue) {
   return call("parsePaymentReceipt", { headerValue });
 }

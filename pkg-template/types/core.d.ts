@@ -69,6 +69,11 @@ export interface Credential { challenge: Challenge; source?: string; payload: Re
 export function encodeCredential(credential: Credential): { header: "Authorization" | "Payment-Authorization"; value: string };
 /** `credential_invalid` for another scheme or several values, `base64_invalid`, the JSON errors, those of the challenge. */
 export function parseCredential(headerValue: string): Credential;
+/**
+ * In which form the payer that a `proof` credential names signed it, for a `tempo` charge of nothing: the draft's (the challenge alone), that of mppx
+ * (account, challenge and realm), or null for neither. `challenge_invalid` for any other charge, `credential_invalid`, `contract_signature`, `signature_invalid`.
+ */
+export function chargeProof(credential: Credential): "draft" | "mppx" | null;
 /** `Payment-Receipt`: unsigned, so it proves nothing by itself (see `verifyReceipt`). `receipt_invalid` unless its status is `success`. */
 export function parsePaymentReceipt(headerValue: string): PaymentReceipt;
 export interface PaymentReceipt {

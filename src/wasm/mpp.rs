@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::mpp::challenge::{self, Challenge};
 use crate::mpp::charge;
 use crate::mpp::credential::{self, Credential};
-use crate::mpp::receipt;
+use crate::mpp::{proof, receipt};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -19,6 +19,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "challengeMemo" => challenge_memo,
         "encodeCredential" => encode_credential,
         "parseCredential" => parse_credential,
+        "chargeProof" => charge_proof,
         "parsePaymentReceipt" => parse_payment_receipt,
         _ => return None,
     };
@@ -92,6 +93,13 @@ fn parse_credential(input: &Input) -> Result<Json, Error> {
         .json
         .read("headerValue", |value| credential::parse(value.as_str()?))
         .map(|credential| credential.to_json())
+}
+
+/// Answer the form, or null.
+fn charge_proof(input: &Input) -> Result<Json, Error> {
+    let credential = input.json.read("credential", Credential::from_json)?;
+    let form = proof::form(&credential).map_err(|error| error.within("credential"))?;
+    Ok(form.map_or(Json::Null, |form| Json::text(form.as_str())))
 }
 
 fn parse_payment_receipt(input: &Input) -> Result<Json, Error> {
