@@ -2,9 +2,14 @@
 //! effect, the journal is deleted, two workers race. Every run prints its seed on failure; `COUNTERFOIL_SEED` runs one again
 //! and `COUNTERFOIL_RUNS` sets how many there are.
 
+#[path = "simulation/chain.rs"]
+mod chain;
+#[path = "simulation/town.rs"]
+mod town;
 #[path = "simulation/world.rs"]
 mod world;
 
+use town::{Size, Town};
 use world::{Chaos, World};
 
 fn runs(default: u64) -> Vec<u64> {
@@ -228,4 +233,41 @@ fn by_permit2() {
         ..permit2
     };
     simulate(worst, 200);
+}
+
+/// Seeds that once broke a law, with the number of intents: they are lived again before any new one.
+const ONCE_FAILED: &str = include_str!("simulation/seeds.txt");
+
+fn town(seed: u64, size: Size) {
+    let mut town = Town::new(seed, size);
+    match town.live() {
+        Ok(told) => println!("seed {seed}, {} intents: {told:?}", size.intents),
+        Err(why) => panic!(
+            "seed {seed}, {} intents: {why}\nadd the line `{seed} {}` to tests/simulation/seeds.txt\n{}",
+            size.intents,
+            size.intents,
+            town.story()
+        ),
+    }
+}
+
+/// Hours of a town with all faults at once. `COUNTERFOIL_ALL=1` lives larger ones.
+#[test]
+fn a_town_where_everything_fails() {
+    let lines = ONCE_FAILED
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let kept = lines.map(|line| {
+        let (seed, intents) = line.split_once(' ').unwrap();
+        (seed.parse().unwrap(), intents.parse().unwrap())
+    });
+    let (count, intents) = match std::env::var("COUNTERFOIL_ALL") {
+        Ok(_) => (20, 3_000),
+        Err(_) => (4, 150),
+    };
+    let new = runs(count).into_iter().map(|seed| (seed, intents));
+    for (seed, intents) in kept.chain(new).collect::<Vec<(u64, usize)>>() {
+        let seconds = 20 * intents as u64;
+        town(seed, Size { intents, seconds });
+    }
 }

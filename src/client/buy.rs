@@ -40,6 +40,7 @@ pub(super) fn inspect_or_plan(
     choice: &Choice,
     context: Context<'_>,
 ) -> Result<Effect, Error> {
+    onto_rail(state, &choice.terms, context);
     let planned = authorizations(state, &choice.terms, context)?;
     let burnt = |one: &Authorization| {
         let intent = state.intent.as_ref();
@@ -76,6 +77,43 @@ fn recovered(state: &State, choice: &Choice, planned: &[Authorization]) -> bool 
     };
     let used = |one: &Authorization| state.wallet.holds(&token.reservation(&one.nonce()));
     planned.iter().any(used)
+}
+
+/// Another rail has nonces of its own, and generations of its own: they go on from what was signed there before, not from what was
+/// cancelled elsewhere. Else two journals that came there on different ways would sign for two nonces.
+fn onto_rail(state: &mut State, terms: &Terms, context: Context<'_>) {
+    let rail = rail_of(terms, context);
+    let intent_id = state.intent_id.clone();
+    let Some(intent) = state.intent.as_mut() else {
+        return;
+    };
+    if intent.rail.as_ref().is_none_or(|pinned| *pinned == rail) {
+        return;
+    }
+    let there = |attempt: &&Attempt| {
+        let signed = &attempt.authorization;
+        // A challenge dictates its nonce: such a one counts no generation of ours.
+        let derived = nonce(&intent_id, &rail, attempt.generation, 0, context);
+        let own = derived.is_ok_and(|derived| derived == signed.nonce());
+        (signed.asset(), signed.method()) == (rail.asset, rail.method)
+            && rail.network.chain_id() == Some(signed.chain_id())
+            && own == (rail.protocol == Protocol::X402)
+    };
+    let last = intent.attempts.iter().rev().find(there);
+    intent.generation = last.map_or(0, |last| {
+        last.generation + u64::from(last.state == attempt::State::Cancelled)
+    });
+    intent.rail = Some(rail);
+}
+
+fn rail_of(terms: &Terms, context: Context<'_>) -> Rail {
+    Rail {
+        network: terms.network.clone(),
+        asset: terms.asset,
+        payer: context.config.payer,
+        method: terms.signing.method(),
+        protocol: Protocol::of(terms),
+    }
 }
 
 fn inspect(
@@ -267,13 +305,7 @@ fn authorization(
 ) -> Result<Authorization, Error> {
     let payer = &context.config.payer;
     let (after, before) = window(state, terms, context);
-    let rail = Rail {
-        network: terms.network.clone(),
-        asset: terms.asset,
-        payer: *payer,
-        method: terms.signing.method(),
-        protocol: Protocol::of(terms),
-    };
+    let rail = rail_of(terms, context);
     let nonce = match &terms.dictated {
         Some(dictated) => dictated.nonce,
         None => nonce(&state.intent_id, &rail, generation(state), index, context)?,
@@ -341,14 +373,7 @@ fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<In
             claim: None,
         },
     };
-    let terms = &choice.terms;
-    intent.rail = Some(Rail {
-        network: terms.network.clone(),
-        asset: terms.asset,
-        payer: context.config.payer,
-        method: terms.signing.method(),
-        protocol: choice.offered.protocol(),
-    });
+    intent.rail = Some(rail_of(&choice.terms, context));
     if !intent
         .quotes
         .iter()

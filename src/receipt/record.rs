@@ -319,6 +319,11 @@ fn claim(json: &Json) -> Result<Claim<'_>, Error> {
     })
 }
 
+/// Chain, token and way of a signed payment.
+fn rail_of(signed: &Authorization) -> (u64, Address, Method) {
+    (signed.chain_id(), signed.asset(), signed.method())
+}
+
 impl Record<'_> {
     /// The attempt that counts: the one that was answered, else the one that was paid, else the last.
     pub fn paying(&self) -> Option<usize> {
@@ -390,15 +395,23 @@ impl Record<'_> {
         let Some(rail) = &self.rail else {
             return self.attempts.is_empty();
         };
-        // Once every authorization was void, another protocol may have carried the next.
+        let pinned = |attempt: &Attempt| {
+            attempt
+                .slots()
+                .map(|one| rail_of(&one.authorization))
+                .all(|signed| {
+                    (rail.network.chain_id(), rail.asset, rail.method) == (Some(signed.0), signed.1, signed.2)
+                })
+        };
+        // Once every authorization was void, another protocol or another rail may have carried the next.
         let last = self.attempts.last().and_then(|last| self.protocol(last));
         last.is_none_or(|last| last == rail.protocol)
             && rail.payer == self.principal
-            && self.slots().all(|one| {
-                let signed = &one.authorization;
-                rail.network.chain_id() == Some(signed.chain_id())
-                    && (rail.asset, rail.method) == (signed.asset(), signed.method())
-            })
+            && self.attempts.last().is_none_or(pinned)
+            && self
+                .attempts
+                .iter()
+                .all(|attempt| attempt.is_void() || pinned(attempt))
     }
 
     fn numbered(&self) -> bool {
@@ -425,6 +438,11 @@ impl Record<'_> {
             .iter()
             .zip(self.attempts.iter().skip(1))
             .all(|(before, after)| {
+                // Another rail has nonces and generations of its own.
+                let rail = |one: &Attempt| (rail_of(&one.authorization), self.protocol(one));
+                if rail(before) != rail(after) {
+                    return before.is_void();
+                }
                 let same = before.authorization.nonce() == after.authorization.nonce();
                 let dictated = [before, after]
                     .map(|one| self.protocol(one))
