@@ -501,3 +501,34 @@ fn the_whole_price_counts_against_every_cap() {
         .collect();
     assert_eq!(told, [(SELLER, "9700"), (FEE, "300")]);
 }
+
+/// The findings about what the journal holds, each with its amount.
+fn conflicts(host: &Host) -> Vec<(String, String)> {
+    let record = record(host);
+    let bundle = Json::object([
+        ("type", Json::text("counterfoil/bundle")),
+        ("v", Json::number(1)),
+        ("payer", record.get("principal").unwrap().clone()),
+        ("intents", Json::Array(vec![record])),
+    ]);
+    let found = counterfoil::conflict::find_conflicts(&[&bundle.to_text()]).unwrap();
+    let amount = |one: &counterfoil::finding::Finding| {
+        let amount = one.amount.as_ref().map(|(amount, ..)| amount.to_string());
+        amount.unwrap_or_default()
+    };
+    found
+        .iter()
+        .map(|one| (one.code.as_str().to_owned(), amount(one)))
+        .collect()
+}
+
+#[test]
+fn the_parts_of_one_payment_are_no_duplicates_and_what_moved_is_summed() {
+    let told = |code: &str, amount: &str| vec![(code.to_owned(), amount.to_owned())];
+    let (host, ..) = lost_with(&[SOLD, FEED]);
+    assert_eq!(conflicts(&host), told("paid_not_delivered", "10000"));
+    let (host, ..) = lost_with(&[SOLD, Fate::Dead]);
+    assert_eq!(conflicts(&host), told("partly_paid", "9700"));
+    let (host, ..) = lost_with(&[Fate::Dead, FEED]);
+    assert_eq!(conflicts(&host), told("partly_paid", "300"));
+}
