@@ -96,7 +96,7 @@ await payer.takeOver(given);
 // @ts-expect-error a budget is decimal text
 await payer.handOver("i", "worker-b", 1000);
 
-const back = { chainId: "0x1", block: { number: "0x1", hash: "0x00", timestamp: "0x1", tag: "finalized" }, receipt: null } as const;
+const back = { chainId: "0x1", block: { number: "0x1", hash: "0x00", timestamp: "0x1", tag: "finalized" }, receipt: null, charge: null } as const;
 const told = refundClosed({ payer: "0x00", network: "eip155:8453", asset: "0x00", amount: "1", transaction: "0x00" }, back);
 if (told.closed) told.logIndexes satisfies number[];
 else told.reason satisfies string;
