@@ -262,7 +262,7 @@ fn a_town_where_everything_fails() {
         (seed.parse().unwrap(), intents.parse().unwrap())
     });
     let (count, intents) = match std::env::var("COUNTERFOIL_ALL") {
-        Ok(_) => (20, 3_000),
+        Ok(_) => (6, 3_000),
         Err(_) => (4, 150),
     };
     let new = runs(count).into_iter().map(|seed| (seed, intents));
