@@ -25,13 +25,16 @@ mod price;
 mod recheck;
 pub mod record;
 mod recover;
+mod sign;
 mod split;
+mod start;
 mod state;
 mod take_over;
 mod told;
 
 pub use effect::{Body, Effect, Event, Failure, Record, Write};
-pub use state::{Config, Mode, Phase, Start, State, Then};
+pub use start::{Config, Mode, Start};
+pub use state::{Phase, State, Then};
 
 use crate::digest;
 use crate::error::{Code, Error, Money, Next};
@@ -119,7 +122,7 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Sign, Event::SignFailed) => Ok(unsigned(&mut state, Code::SignerFailed, context)),
         (Phase::Sign, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
         (Phase::AskContract, Event::Contract(answer)) => {
-            buy::on_contract(&mut state, answer.as_deref(), context)
+            sign::on_contract(&mut state, answer.as_deref(), context)
         }
         (Phase::AskContract, Event::Aborted) => Ok(unsigned(&mut state, Code::Aborted, context)),
         (Phase::Send, Event::Answer { answer, .. }) => answer::on_answer(&mut state, &answer, context),
@@ -278,7 +281,7 @@ fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result
         Mode::Cancel => cancel::on_signed(state, signature, context),
         Mode::HandOver => hand_over::on_signed(state, Some(signature), context),
         Mode::Fetch | Mode::Resume | Mode::Release | Mode::TakeOver => {
-            buy::on_signed(state, signature, context)
+            sign::on_signed(state, signature, context)
         }
     }
 }
@@ -293,7 +296,7 @@ fn unsigned(state: &mut State, code: Code, context: Context<'_>) -> Effect {
             Err(error) => fail(state, error.into()),
         },
         Mode::Fetch | Mode::Resume | Mode::Release | Mode::TakeOver => {
-            buy::drop_unsigned(state, code.into(), context)
+            sign::drop_unsigned(state, code.into(), context)
         }
     }
 }
@@ -394,7 +397,7 @@ fn on_persisted(state: &mut State, revs: &[(String, u64)], context: Context<'_>)
         state.wallet_rev = rev(&Wallet::key(&context.config.payer)).or(state.wallet_rev);
     }
     match state.then.take() {
-        Some(Then::Sign) => buy::sign(state),
+        Some(Then::Sign) => sign::begin(state),
         Some(Then::Send) => {
             state.phase = Phase::Send;
             let header = state.attempt().and_then(|attempt| attempt.header.as_ref());

@@ -5,7 +5,7 @@
 //! like any other end: a final cancellation closes the generation, a transfer is the purchase.
 
 use super::record::{Intent, Status};
-use super::{buy, done, fail, may_sign, persist, Context, Effect, Phase, State, Then};
+use super::{done, fail, may_sign, persist, sign, Context, Effect, Phase, State, Then};
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
 use crate::eip3009::Cancellation;
@@ -83,7 +83,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),
         Err(error) => return Ok(fail(state, error.within("signature").into())),
     }
-    let signature = buy::normalised(signature)?;
+    let signature = sign::normalised(signature)?;
     let attempt = state.current_mut()?;
     if let Some(slot) = attempt.slot_mut(part) {
         *slot.cancellation = Some(Json::object([

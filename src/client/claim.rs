@@ -1,7 +1,7 @@
 //! The claim of a purchase that was paid and not delivered: put together from the record, signed, written down, handed over.
 
 use super::record::{Intent, Status};
-use super::{buy, done, fail, persist, recover, Context, Effect, Failure, Phase, State, Then};
+use super::{done, fail, persist, recover, sign, Context, Effect, Failure, Phase, State, Then};
 use crate::address::Address;
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
@@ -237,7 +237,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         Ok(_) => return Ok(fail(state, Code::SignerMismatch.into())),
         Err(error) => return Ok(fail(state, error.within("signature").into())),
     }
-    let file = claim.file(&buy::normalised(signature)?)?;
+    let file = claim.file(&sign::normalised(signature)?)?;
     let sha256 = claim.response_sha256.map(|hash| Json::text(hex::encode(hash)));
     let intent = state.intent_mut()?;
     intent.claim = intent

@@ -4,7 +4,9 @@
 //! send bytes that are journalled and counted.
 
 use super::record::{Handed, Intent, Status};
-use super::{buy, done, fail, may_sign, persist, recover, Context, Effect, Failure, Phase, State, Then};
+use super::{
+    buy, done, fail, may_sign, persist, recover, sign, Context, Effect, Failure, Phase, State, Then,
+};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::error::{Code, Error, Money, Next};
@@ -38,7 +40,7 @@ pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, E
         .last()
         .is_some_and(|last| last.state == attempt::State::Planned)
     {
-        return Ok(buy::forget_unsigned(state, Then::Reenter, context));
+        return Ok(sign::forget_unsigned(state, Then::Reenter, context));
     }
     match attempts.iter().any(|attempt| attempt.state.is_live()) {
         true if !recover::can_read(state, context) => Ok(fail(state, Code::HandOverUnread.into())),
@@ -256,7 +258,7 @@ pub(super) fn on_signed(
     let draft = draft.ok_or_else(|| Error::new(Code::StateInvalid, "draft"))?;
     let (hand_over, _) = HandOver::from_json(&draft)?;
     let signature = match signature.map(|signature| (signature, hand_over.recover(signature))) {
-        Some((signature, Ok(signer))) if signer == hand_over.payer => Some(buy::normalised(signature)?),
+        Some((signature, Ok(signer))) if signer == hand_over.payer => Some(sign::normalised(signature)?),
         Some((_, Ok(_))) => return Ok(fail(state, Code::SignerMismatch.into())),
         // What a wallet contract signs, nobody can check without the chain.
         Some(_) if context.config.contract_wallet => None,
@@ -269,15 +271,7 @@ pub(super) fn on_signed(
     }
     let intent = state.intent_mut()?;
     intent.budget = Some(hand_over.budget);
-    intent.handed = Some(Handed {
-        serial: hand_over.serial,
-        hash: hand_over.hash()?,
-        from: hand_over.from.clone(),
-        to: hand_over.to.clone(),
-        at: hand_over.at,
-        expires_at: hand_over.expires_at,
-        taken_at: None,
-    });
+    intent.handed = Some(Handed::of(&hand_over, None)?);
     state.draft = Some(hand_over.to_json(signature.as_deref())?);
     Ok(persist(state, None, Then::HandedOver, context))
 }

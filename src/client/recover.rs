@@ -2,7 +2,7 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    buy, done, fail, hand_over, may_sign, persist, probe, recheck, split, take_over, told, Context, Effect,
+    done, fail, hand_over, may_sign, persist, probe, recheck, sign, split, take_over, told, Context, Effect,
     Failure, Mode, Phase, State, Then,
 };
 use crate::attempt::{self, Attempt};
@@ -33,9 +33,9 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
     };
     let signs = may_sign(state, context) && !state.intent()?.is_conflicted();
     match attempt.state {
-        attempt::State::Planned if signs && context.now < attempt.valid_before() => buy::sign(state),
+        attempt::State::Planned if signs && context.now < attempt.valid_before() => sign::begin(state),
         // Its signature never became durable, so it was never sent.
-        attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
+        attempt::State::Planned => Ok(sign::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid => fetch_answer(state, context),
         attempt::State::Dead | attempt::State::Cancelled => Ok(probe(state, context)),
@@ -58,7 +58,7 @@ pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, 
     }
     match attempt.state {
         attempt::State::Planned if context.now < attempt.valid_before() => Ok(done(state, "planned")),
-        attempt::State::Planned => Ok(buy::forget_unsigned(state, Then::Reenter, context)),
+        attempt::State::Planned => Ok(sign::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid if state.intent()?.status == Status::Delivered => Ok(done(state, "delivered")),
         attempt::State::Paid => fetch_answer(state, context),

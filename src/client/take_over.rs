@@ -322,15 +322,7 @@ fn note(state: &mut State, given: &HandOver, taken_at: Option<Seconds>) -> Resul
     state.series = state.series.max(Some(given.occurrence));
     let intent = state.intent_mut()?;
     intent.budget = Some(given.budget);
-    intent.handed = Some(Handed {
-        serial: given.serial,
-        hash: given.hash()?,
-        from: given.from.clone(),
-        to: given.to.clone(),
-        at: given.at,
-        expires_at: given.expires_at,
-        taken_at,
-    });
+    intent.handed = Some(Handed::of(given, taken_at)?);
     Ok(())
 }
 

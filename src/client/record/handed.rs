@@ -1,6 +1,7 @@
 //! That an intent was handed over: who gave it to whom, and whether it was taken.
 
 use crate::error::Error;
+use crate::hand_over::HandOver;
 use crate::hex;
 use crate::json::Json;
 use crate::time::Seconds;
@@ -26,6 +27,19 @@ pub struct Handed {
 }
 
 impl Handed {
+    /// That this document was written down, and taken at that time. Error: those of its hash.
+    pub fn of(given: &HandOver, taken_at: Option<Seconds>) -> Result<Handed, Error> {
+        Ok(Handed {
+            serial: given.serial,
+            hash: given.hash()?,
+            from: given.from.clone(),
+            to: given.to.clone(),
+            at: given.at,
+            expires_at: given.expires_at,
+            taken_at,
+        })
+    }
+
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         Json::object([
