@@ -180,6 +180,8 @@ registry! {
     PaymentIdInvalid "payment_id_invalid" FixInput None "Not 16 to 128 characters of A-Z, a-z, 0-9, underscore and hyphen.";
     // messages of the Payment HTTP scheme
     ChallengeInvalid "challenge_invalid" Requote None "Not a well-formed Payment challenge.";
+    TransactionInvalid "transaction_invalid" FixInput None "Not a signed Tempo transaction in its one encoding.";
+    TransactionDiffers "transaction_differs" Stop None "The Tempo transaction does something else than pay this challenge, or not only that.";
     ChallengeExpired "challenge_expired" Requote None "The Payment challenge has expired; nothing was sent for it.";
     ChallengeChanged "challenge_changed" Stop Possible "A Payment challenge came back under the same id with other terms.";
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";

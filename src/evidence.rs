@@ -20,7 +20,6 @@ mod permit2;
 mod proof;
 mod receipt_proof;
 mod refund;
-mod rlp;
 mod rpc;
 mod storage_proof;
 

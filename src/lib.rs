@@ -14,6 +14,8 @@ pub mod hex;
 
 pub mod base64;
 
+pub mod rlp;
+
 pub mod json;
 
 pub mod amount;

@@ -9,6 +9,7 @@ pub mod charge;
 pub mod credential;
 pub mod proof;
 pub mod receipt;
+pub mod tempo;
 
 use crate::base64;
 use crate::error::{Code, Error};

@@ -93,6 +93,14 @@ export function chargeProof(credential) {
   return call("chargeProof", { credential });
 }
 
+export function tempoTransaction(transaction) {
+  return call("tempoTransaction", { transaction });
+}
+
+export function tempoPayment(transaction, challenge) {
+  return call("tempoPayment", { transaction, challenge });
+}
+
 export function parsePaymentReceipt(headerValue) {
   return call("parsePaymentReceipt", { headerValue });
 }

@@ -74,6 +74,23 @@ export function parseCredential(headerValue: string): Credential;
  * (account, challenge and realm), or null for neither. `challenge_invalid` for any other charge, `credential_invalid`, `contract_signature`, `signature_invalid`.
  */
 export function chargeProof(credential: Credential): "draft" | "mppx" | null;
+/** A signed Tempo transaction (type 0x76, or 0x78 on its way to a sponsor). `to` is absent where a contract is created. */
+export interface TempoTransaction {
+  chainId: number; calls: { to?: Address; value: Amount; input: Hex }[]; nonceKey: Amount; nonce: string; gas: string; maxFeePerGas: Amount;
+  validBefore?: Seconds; validAfter?: Seconds; feeToken?: Address; sponsored: boolean; delegates: boolean; signature: Hex;
+  /** Who signed it with a plain secp256k1 key. */ sender?: Address;
+  /** The hash it lands under; a sponsored one's is known only to its sponsor. */ hash?: Hex;
+}
+/** Reads a serialized transaction. There is one encoding of each; anything else is `transaction_invalid` at the member at fault. `hex_invalid`, `too_large` (64 KiB). */
+export function tempoTransaction(transaction: Hex): TempoTransaction;
+/** The primary transfer first. */
+export interface TempoPayment { payer: Address; memo: Hex; validBefore: Seconds; transfers: { to: Address; amount: Amount; memo?: Hex }[]; hash?: Hex }
+/**
+ * What the transaction pays, when it pays exactly this challenge: the transfers due and nothing else, under the dictated memo or the challenge's own, in the
+ * lane of expiring nonces, over by `expires`. The fee is not limited here. Errors: those of `tempoTransaction` and of the challenge,
+ * `no_supported_payment_option`, `challenge_invalid`, `contract_signature` (no plain key), `transaction_differs` at the member that does anything else.
+ */
+export function tempoPayment(transaction: Hex, challenge: Challenge): TempoPayment;
 /** `Payment-Receipt`: unsigned, so it proves nothing by itself (see `verifyReceipt`). `receipt_invalid` unless its status is `success`. */
 export function parsePaymentReceipt(headerValue: string): PaymentReceipt;
 export interface PaymentReceipt {

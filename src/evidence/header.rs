@@ -2,11 +2,11 @@
 
 use alloy_primitives::keccak256;
 
-use super::rlp;
 use super::rpc::Word;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
+use crate::rlp;
 
 /// What proofs need of a header whose hash was computed here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,11 +4,11 @@
 use alloy_primitives::{Bloom, BloomInput};
 
 use super::header::Header;
-use super::rlp;
 use super::rpc::{quantity, Reason, Word};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
+use crate::rlp;
 use crate::sorting::map;
 use crate::trie;
 

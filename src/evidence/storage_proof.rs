@@ -15,13 +15,13 @@
 
 use alloy_primitives::keccak256;
 
-use super::rlp;
 use super::rpc::{Reason, Word};
 use crate::address::Address;
 use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
+use crate::rlp;
 use crate::trie;
 
 /// Base slot of `_authorizationStates` in FiatTokenV2_2.

@@ -7,6 +7,7 @@ use crate::json::Json;
 use crate::mpp::challenge::{self, Challenge};
 use crate::mpp::charge;
 use crate::mpp::credential::{self, Credential};
+use crate::mpp::tempo::{Payment, Transaction};
 use crate::mpp::{proof, receipt};
 
 /// Answers the call when its name belongs here.
@@ -21,6 +22,8 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "parseCredential" => parse_credential,
         "chargeProof" => charge_proof,
         "parsePaymentReceipt" => parse_payment_receipt,
+        "tempoTransaction" => tempo_transaction,
+        "tempoPayment" => tempo_payment,
         _ => return None,
     };
     Some(function(input))
@@ -107,4 +110,14 @@ fn parse_payment_receipt(input: &Input) -> Result<Json, Error> {
         .json
         .read("headerValue", |value| receipt::parse(value.as_str()?))
         .map(|receipt| receipt.to_json())
+}
+
+fn tempo_transaction(input: &Input) -> Result<Json, Error> {
+    let transaction = input.json.read("transaction", Transaction::from_json)?;
+    Ok(transaction.to_json())
+}
+
+fn tempo_payment(input: &Input) -> Result<Json, Error> {
+    let transaction = input.json.read("transaction", Transaction::from_json)?;
+    Payment::read(&transaction, &challenge_of(input)?).map(|payment| payment.to_json())
 }
