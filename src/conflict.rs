@@ -18,6 +18,7 @@
 //! are two purchases, and nothing is raised.
 
 mod purchase;
+mod refunds;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,10 +32,18 @@ use crate::network::Network;
 use crate::receipt::record::{self, Attempt, Record};
 use crate::sorting::{set, sort_by};
 use purchase::{Purchase, Transfer};
+pub use refunds::Given;
+use refunds::Owed;
 
 /// The findings of the bundles, in an order that does not depend on the order of the bundles: by the text of the
 /// code, then by intents and attempts. Errors, each at `bundles[n]`: those of the JSON reader, those of a bundle ([`crate::receipt::verify`]).
 pub fn find_conflicts(bundles: &[&str]) -> Result<Vec<Finding>, Error> {
+    find_conflicts_refunded(bundles, &[])
+}
+
+/// The same, knowing what went back: a finding of a second charge says how much (`refunded`), and is no alert once that is all of it.
+/// A refund of anything else, or one that its evidence does not show ([`crate::evidence::refunded`], final blocks only), changes nothing.
+pub fn find_conflicts_refunded(bundles: &[&str], given: &[Given]) -> Result<Vec<Finding>, Error> {
     let at = |index: usize| format!("bundles[{index}]");
     let mut texts = Vec::new();
     for (index, text) in bundles.iter().enumerate() {
@@ -46,7 +55,8 @@ pub fn find_conflicts(bundles: &[&str]) -> Result<Vec<Finding>, Error> {
     }
     let purchases = purchase::purchases(&read)?;
     let mut found = Vec::new();
-    duplicates(&purchases, &mut found);
+    let owed = duplicates(&purchases, &mut found);
+    refunds::credit(&mut found, &owed, given);
     shared_transactions(&purchases, &mut found);
     payment_ids(&purchases, &mut found);
     for (intent_id, purchase) in &purchases {
@@ -86,7 +96,7 @@ fn about(finding: Finding, transfers: &[&Transfer]) -> Finding {
 type Purchases<'a> = BTreeMap<&'a str, Purchase<'a>>;
 
 /// The first transfer of an intent, or of a quote that only one payment can be for, is kept; every other one is owed back.
-fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
+fn duplicates<'a>(purchases: &Purchases<'a>, found: &mut Vec<Finding>) -> Vec<Owed<'a>> {
     // The parts of one split payment are no second transfer to each other.
     let mut intents: BTreeMap<(&str, usize), Vec<&Transfer>> = BTreeMap::new();
     for (intent_id, purchase) in purchases {
@@ -107,7 +117,7 @@ fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
         }
     }
     groups.extend(quotes.into_values());
-    let mut owed = BTreeSet::new();
+    let (mut owed, mut told) = (BTreeSet::new(), Vec::new());
     for mut group in groups {
         sort_by(&mut group, |one, other| one.order().cmp(&other.order()));
         let mut counted: Vec<&Transfer> = Vec::new();
@@ -122,6 +132,10 @@ fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
             if !owed.insert((transfer.slot.clone(), transfer.transaction.clone())) {
                 continue;
             }
+            told.push(Owed {
+                transfer: transfer.clone(),
+                finding: found.len(),
+            });
             let proven = kept.proven && transfer.proven;
             let finding = about(
                 Finding::new(
@@ -142,6 +156,7 @@ fn duplicates(purchases: &Purchases, found: &mut Vec<Finding>) {
             });
         }
     }
+    told
 }
 
 /// Whether the offer carries an id of its own, so that it is not the standing price of a resource but one quote.

@@ -40,6 +40,8 @@ pub struct Finding {
     pub transactions: Vec<String>,
     /// What is owed or claimed, with its token and network.
     pub amount: Option<(Amount, Address, Network)>,
+    /// How much of it went back, as the chain shows.
+    pub refunded: Option<Amount>,
     /// The tool, where plain calls are concerned.
     pub tool: Option<String>,
     /// The key that was used twice.
@@ -62,6 +64,7 @@ impl Finding {
             attempts: Vec::new(),
             transactions: Vec::new(),
             amount: None,
+            refunded: None,
             tool: None,
             key: None,
             fields: Vec::new(),
@@ -70,7 +73,7 @@ impl Finding {
         }
     }
 
-    /// `{code, severity, intents, attempts, transactions?, amount?, asset?, network?, tool?, key?, fields?, next, why}`.
+    /// `{code, severity, intents, attempts, transactions?, amount?, refunded?, asset?, network?, tool?, key?, fields?, next, why}`.
     pub fn to_json(&self) -> Json {
         let texts = |list: &[String]| Json::Array(list.iter().map(Json::text).collect());
         let some = |list: &[String]| (!list.is_empty()).then(|| texts(list));
@@ -83,6 +86,7 @@ impl Finding {
         ])
         .with_some("transactions", some(&self.transactions))
         .with_some("amount", of.map(|(amount, ..)| amount.to_json()))
+        .with_some("refunded", self.refunded.map(|amount| amount.to_json()))
         .with_some("asset", of.map(|(_, asset, _)| asset.to_json()))
         .with_some("network", of.map(|(.., network)| network.to_json()))
         .with_some("tool", self.tool.as_deref().map(Json::text))

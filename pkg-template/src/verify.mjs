@@ -16,9 +16,10 @@ export function claimPaymentIdHash(id) {
   return call("claimPaymentIdHash", { id });
 }
 
-export function findConflicts(bundles) {
+export function findConflicts(bundles, options = {}) {
+  const { refunds } = object(options, "options");
   if (!Array.isArray(bundles)) throw new CounterfoilError("invalid_type", { field: "bundles" });
-  return call("findConflicts", { bundles: bundles.map((bundle, index) => text(bundle, `bundles[${index}]`)) });
+  return call("findConflicts", { bundles: bundles.map((bundle, index) => text(bundle, `bundles[${index}]`)), refunds });
 }
 
 export function verifySignatures(items) {

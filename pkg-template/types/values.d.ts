@@ -169,6 +169,8 @@ export interface Finding {
   intents: string[]; attempts: string[]; transactions?: Hex[];
   /** What is owed back or claimed. */
   amount?: Amount; asset?: Address; network?: Network;
+  /** How much of `amount` went back, as the chain shows: of `duplicate_charge`, where `findConflicts` was given refunds. */
+  refunded?: Amount;
   /** Of plain calls. */
   tool?: string; key?: string;
   /** Names, or JSON Pointers, of the fields that differ. */

@@ -1,5 +1,5 @@
 /** counterfoil/verify: what a receipt proves, and signatures in bulk. */
-import type { Challenge } from "./core.js";
+import type { Challenge, Refund, TransactionEvidence } from "./core.js";
 import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
 export type { Finding } from "./values.js";
@@ -41,8 +41,13 @@ export function claimPaymentIdHash(id: string): Hex;
 /**
  * Duplicate charges, conflicting ids, late confirmations, open claims, in one or many exported bundles. A record that stands in two of them counts once, and
  * their order does not matter. One finding for one fact: a late transfer that is also the second one is in two. A malformed bundle throws, naming it.
+ *
+ * `refunds`: what is said to have gone back, with what `refundClosed` takes. A `duplicate_charge` then says in `refunded` how much of its `amount` the chain shows
+ * to have gone back; once that is all of it, it is `info` and its `next` is `stop`. `refund` names the charge: payer, network, token and transaction of the later
+ * transfer. It counts for its amount, never for more than is open; one Transfer counts once. A refund of anything else changes nothing, nor does one that
+ * `refundClosed` would not close, in a final block and later than the bundles prove the charge to be. A malformed one throws at `refunds[n]`.
  */
-export function findConflicts(bundles: (string | Uint8Array)[]): Finding[];
+export function findConflicts(bundles: (string | Uint8Array)[], options?: { refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[] }): Finding[];
 /** Many at once; same verdicts as one by one, in the same order. */
 export function verifySignatures(items: { digest: Hex; signature: Hex; signer: Address }[]): boolean[];
 /** Packed: digest 32 | signature 65 | signer 20 bytes an item; one byte an answer. A malformed item is false. */

@@ -18,7 +18,7 @@ use crate::x402::settlement_response;
 pub(super) struct SlotKey {
     pub network: Network,
     pub asset: Address,
-    payer: Address,
+    pub payer: Address,
     nonce: [u8; 32],
     /// Which part of a split payment it is for, 0 of any other.
     pub part: usize,
@@ -44,7 +44,7 @@ pub(super) struct Transfer<'a> {
     /// The recorded reads of a final block prove it; else journal or seller say so.
     pub proven: bool,
     /// Block number and log index.
-    position: Option<(u64, u64)>,
+    pub position: Option<(u64, u64)>,
 }
 
 impl Purchase<'_> {

@@ -29,6 +29,8 @@ pub struct Refund {
 pub struct Refunded {
     /// Its hash.
     pub transaction: [u8; 32],
+    /// The number of its block.
+    pub block: u64,
     /// Indexes in the block of the transfers that are enough each, in order. One of them closes one record.
     pub transfers: Vec<u64>,
 }
@@ -104,6 +106,7 @@ pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<
     }
     Ok(Refunded {
         transaction: receipt.transaction,
+        block: receipt.block_number,
         transfers,
     })
 }

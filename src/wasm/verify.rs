@@ -1,6 +1,7 @@
 //! Reading the chain and verifying receipts.
 
 use super::Input;
+use crate::conflict::Given;
 use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context, Refund};
@@ -94,8 +95,10 @@ fn claim_digest(input: &Json) -> Result<Json, Error> {
     ]))
 }
 
-/// Input `{bundles: [text]}`; answer the findings.
+/// Input `{bundles: [text], refunds?: [{refund, evidence}]}`; answer the findings.
 fn find_conflicts(input: &Json) -> Result<Json, Error> {
     let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
-    Ok(conflict::to_json(&conflict::find_conflicts(&bundles)?))
+    let given = input.read_opt("refunds", |list| list.as_list(Given::from_json))?;
+    let found = conflict::find_conflicts_refunded(&bundles, &given.unwrap_or_default())?;
+    Ok(conflict::to_json(&found))
 }

@@ -45,4 +45,8 @@ test("bundles come as text or as bytes, and the one at fault is named", () => {
   assert.throws(() => findConflicts([bundle, new Uint8Array([0xff])]), code("json_invalid", "bundles[1]"));
   assert.throws(() => findConflicts([bundle, bundle, "{"]), code("json_invalid", "bundles[2]"));
   assert.throws(() => findConflicts([bundle, , bundle]), code("invalid_type", "bundles[1]"));
+  assert.deepEqual(findConflicts([bundle], { refunds: [] }), []);
+  assert.throws(() => findConflicts([bundle], null), code("invalid_type", "options"));
+  assert.throws(() => findConflicts([bundle], { refunds: {} }), code("invalid_type", "refunds"));
+  assert.throws(() => findConflicts([bundle], { refunds: [{ evidence: [] }] }), code("missing_field", "refunds[0].refund"));
 });

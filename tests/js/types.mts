@@ -40,6 +40,9 @@ const report: Report = verifyReceipt("{}", { body: key, evidence: [evidence] });
 verifyReceipt("{}", { body: "text" });
 
 const owed: string | undefined = findConflicts(["{}", key])[0]?.amount;
+const gone: string | undefined = findConflicts([key], { refunds: [] })[0]?.refunded;
+// @ts-expect-error a refund comes with its evidence
+findConflicts([key], { refunds: [{ refund: { payer: "0x00", network: "eip155:8453", asset: "0x00", amount: "1", transaction: "0x00" } }] });
 // @ts-expect-error bundles come as texts or bytes
 findConflicts([{}]);
 
