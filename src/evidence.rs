@@ -22,6 +22,7 @@ mod receipt_proof;
 mod refund;
 mod rpc;
 mod storage_proof;
+mod tempo;
 
 use crate::address::Address;
 use crate::amount::Amount;
@@ -30,6 +31,7 @@ use crate::eip3009::Authorization;
 use crate::error::{Error, Money, Next};
 use crate::hex;
 use crate::json::Json;
+use crate::mpp::tempo::Payment;
 use crate::network::Network;
 use crate::permit2::Permit;
 use crate::time::Seconds;
@@ -263,6 +265,18 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 /// blocks only `not_yet` and `used_or_cancelled` stand.
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)
+        .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
+}
+
+/// The same for one payment of a `tempo` charge. The evidence has no state: `receipt` is the answer by the transaction's hash, null for none,
+/// of a payment without sponsor; `logs` are every `TransferWithMemo` of the token from the payer to the recipient within `logsRange`,
+/// from a block `searchedFrom: {number, timestamp}` on that is six minutes older than `validBefore`; `settled` is the receipt of the
+/// transaction that such a log names where it is another. A payment is `dead` a minute past `validBefore` at the earliest, and only by all
+/// reads that apply. Reasons besides those of [`resolve`]: `other_transaction` (the challenge was paid, not by these bytes),
+/// `duplicate_transfer` (twice: proven), `transfer_matches` (a dictated memo, which names no challenge), `reverted`,
+/// `receipt_and_logs_disagree`, `receipt_after_block`, `network_differs`, `asset_differs`. There are no proofs under a header.
+pub fn resolve_tempo(payment: &Payment, context: &Context, evidence: &[Json]) -> Verdict {
+    tempo::decide(payment, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
 }
 

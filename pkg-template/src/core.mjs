@@ -154,6 +154,10 @@ export function classify(answer) {
   return call("classify", { answer });
 }
 
+export function resolveTempo(transaction, challenge, ctx, evidence) {
+  return call("resolveTempo", { transaction, challenge, ctx, evidence: list(evidence) });
+}
+
 export function resolve(authorizations, ctx, evidence) {
   return call("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
 }

@@ -6,6 +6,9 @@ use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context, Refund};
 use crate::json::Json;
+use crate::mpp::challenge::Challenge;
+use crate::mpp::tempo::{Payment, Transaction};
+use crate::network::Network;
 use crate::permit2::Permit;
 use crate::{claim, conflict, hex, receipt};
 
@@ -13,6 +16,7 @@ use crate::{claim, conflict, hex, receipt};
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     match name {
         "resolve" => Some(resolve(&input.json)),
+        "resolveTempo" => Some(resolve_tempo(&input.json)),
         "refundClosed" => Some(refund_closed(&input.json)),
         "verifyReceipt" => Some(verify_receipt(input)),
         "claimDigest" => Some(claim_digest(&input.json)),
@@ -51,6 +55,25 @@ fn resolve(input: &Json) -> Result<Json, Error> {
     let context = input.read("ctx", Context::from_json)?;
     let evidence = input.read("evidence", Json::as_array)?;
     Ok(evidence::resolve(&authorizations, &context, evidence).to_json())
+}
+
+/// Input `{transaction, challenge, ctx: {trustSafe?, trustedBlocks?}, evidence: []}`; network and token are the challenge's.
+fn resolve_tempo(input: &Json) -> Result<Json, Error> {
+    let transaction = input.read("transaction", Transaction::from_json)?;
+    let challenge = input.read("challenge", Challenge::from_json)?;
+    let payment = Payment::read(&transaction, &challenge)?;
+    let network = Network::parse(&format!("eip155:{}", payment.chain_id))?;
+    let mut context = Context::new(network, payment.currency);
+    if let Some(ctx) = input.get("ctx") {
+        let at = |error: Error| error.within("ctx");
+        let trust_safe = ctx.read_opt("trustSafe", Json::as_bool).map_err(at)?;
+        context.trust_safe = trust_safe.unwrap_or(false);
+        context.trusted_blocks = ctx
+            .read_opt("trustedBlocks", evidence::block_hashes)
+            .map_err(at)?;
+    }
+    let evidence = input.read("evidence", Json::as_array)?;
+    Ok(evidence::resolve_tempo(&payment, &context, evidence).to_json())
 }
 
 /// Input `{refund, ctx: {trustSafe?}, evidence: []}`; answer `{closed: true, transaction, logIndexes}` or `{closed: false, reason}`.
