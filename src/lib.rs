@@ -34,6 +34,8 @@ pub mod signing;
 
 pub mod secp256k1;
 
+pub mod checked;
+
 pub mod erc1271;
 
 pub mod eip3009;

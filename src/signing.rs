@@ -15,25 +15,26 @@ fn signing_key(key: &[u8]) -> Result<SigningKey, Error> {
     SigningKey::from_slice(key).map_err(|_| invalid())
 }
 
-/// Signs a digest: 65 bytes `r | s | v`, low `s`, `v` 27 or 28, the same for the same input. The signature is checked before it
-/// is returned, so that a fault while signing gives none. Errors: `private_key_invalid`, `signer_failed`.
-pub fn sign_digest(digest: &[u8; 32], key: &[u8]) -> Result<[u8; 65], Error> {
+/// Signs a digest: 65 bytes `r | s | v`, low `s`, `v` 27 or 28, the same for the same input; and the address of the key. What a fault while
+/// signing made is not found out here: `checked` does that. Errors: `private_key_invalid`, `signer_failed`.
+pub fn sign_digest(digest: &[u8; 32], key: &[u8]) -> Result<([u8; 65], Address), Error> {
     let key = signing_key(key)?;
     let failed = || Error::new(Code::SignerFailed, "");
     let (signature, recovery) = key.sign_prehash_recoverable(digest);
-    let again = VerifyingKey::recover_from_prehash(digest, &signature, recovery).map_err(|_| failed())?;
-    if again != *key.verifying_key() || signature.normalize_s() != signature {
-        return Err(failed());
-    }
     let mut bytes = signature.to_bytes().to_vec();
     bytes.push(27 + recovery.to_byte());
-    bytes.try_into().map_err(|_| failed())
+    let bytes = bytes.try_into().map_err(|_| failed())?;
+    Ok((bytes, address(key.verifying_key())?))
 }
 
 /// The address of a private key. Error: `private_key_invalid`.
 pub fn address_of_key(key: &[u8]) -> Result<Address, Error> {
-    let point = public_key(key)?;
-    let hash = keccak256(point.get(1..).unwrap_or_default());
+    address(signing_key(key)?.verifying_key())
+}
+
+fn address(key: &VerifyingKey) -> Result<Address, Error> {
+    let point = key.to_sec1_point(false);
+    let hash = keccak256(point.as_bytes().get(1..).unwrap_or_default());
     let tail = hash.get(12..).and_then(|tail| tail.try_into().ok());
     tail.map(Address)
         .ok_or_else(|| Error::new(Code::PrivateKeyInvalid, "privateKey"))

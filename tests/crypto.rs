@@ -7,7 +7,7 @@ use counterfoil::eip712::{hash_typed_data, Domain};
 use counterfoil::error::{Code, Error};
 use counterfoil::json::{self, Json};
 use counterfoil::secp256k1::{parse_signature, recover};
-use counterfoil::{base64, hex, signing, wasm};
+use counterfoil::{base64, checked, hex, signing, wasm};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 const KEY: &str = "0x939382c55b532a218295c2bcaa780939bed6175d054a5646ff63cbc7f6fec0f5";
@@ -103,7 +103,7 @@ fn no_error_tells_of_the_key() {
 #[test]
 fn no_signature_or_address_holds_a_piece_of_the_key() {
     let key = key();
-    let signature = hex::encode(signing::sign_digest(&[7; 32], &key).unwrap());
+    let signature = hex::encode(checked::sign_digest(&[7; 32], &key).unwrap());
     let address = signing::address_of_key(&key).unwrap().to_string();
     let public = hex::encode(signing::public_key(&key).unwrap());
     for spelling in spellings(&key) {
@@ -131,8 +131,8 @@ fn a_signature_is_the_same_every_time_low_and_its_own() {
     let mut nonces = std::collections::BTreeSet::new();
     for seed in 0..64u8 {
         let digest = counterfoil::digest::sha256(&[seed]);
-        let signature = signing::sign_digest(&digest, &key()).unwrap();
-        assert_eq!(signing::sign_digest(&digest, &key()).unwrap(), signature);
+        let signature = checked::sign_digest(&digest, &key()).unwrap();
+        assert_eq!(checked::sign_digest(&digest, &key()).unwrap(), signature);
         assert!(signature[32..64] <= half[..] && matches!(signature[64], 27 | 28));
         assert_eq!(recover(&digest, &signature), Ok(address));
         assert_eq!(parse_signature(&hex::encode(signature)), Ok(signature));
@@ -147,7 +147,7 @@ fn a_signature_is_the_same_every_time_low_and_its_own() {
 fn every_bit_of_a_signature_counts() {
     let digest = counterfoil::digest::sha256(b"every bit");
     let address = signing::address_of_key(&key()).unwrap();
-    let signature = signing::sign_digest(&digest, &key()).unwrap();
+    let signature = checked::sign_digest(&digest, &key()).unwrap();
     for bit in 0..65 * 8 {
         let mut changed = signature;
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -167,7 +167,7 @@ fn every_bit_of_a_signature_counts() {
 fn every_field_of_an_authorization_is_signed() {
     let (signed, domain) = authorization();
     let digest = signed.digest(&domain).unwrap().digest;
-    let signature = hex::encode(signing::sign_digest(&digest, &key()).unwrap());
+    let signature = hex::encode(checked::sign_digest(&digest, &key()).unwrap());
     assert_eq!(signed.recover(&domain, &signature), Ok(signed.from));
     let refused = |other: &Authorization, domain: &Domain, field: &str| {
         assert_ne!(other.digest(domain).unwrap().digest, digest, "{field}");

@@ -4,7 +4,7 @@
 mod host;
 
 use counterfoil::json::{self, Json};
-use counterfoil::{hex, signing, wasm};
+use counterfoil::{checked, hex, signing, wasm};
 use host::*;
 
 const CAPS: &str = r#"{"perCall":"50000","maxWindow":60}"#;
@@ -113,7 +113,7 @@ fn rewritten(document: &Json, key: &[u8; 32], change: impl FnOnce(&mut Vec<(Stri
         return unsigned;
     };
     let digest = hex::decode_array(text(&told, "digest")).unwrap();
-    let signature = signing::sign_digest(&digest, key).unwrap();
+    let signature = checked::sign_digest(&digest, key).unwrap();
     unsigned.with("signature", Json::text(hex::encode(signature)))
 }
 

@@ -12,7 +12,7 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::permit2::Permit;
 use crate::secp256k1::{self, Claim, Encoding, Keys};
-use crate::{hex, signing};
+use crate::{checked, hex, signing};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -107,7 +107,7 @@ fn permit2_digest(input: &Input) -> Result<Json, Error> {
 
 fn sign_permit2(input: &Input) -> Result<Json, Error> {
     let (permit, chain_id) = permit(input)?;
-    signing::sign_digest(&permit.digest(chain_id).digest, input.secret("privateKey")?).map(encoded)
+    checked::sign_digest(&permit.digest(chain_id).digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn recover_permit2_payer(input: &Input) -> Result<Json, Error> {
@@ -122,7 +122,7 @@ fn recover_permit2_payer(input: &Input) -> Result<Json, Error> {
 fn sign_authorization(input: &Input) -> Result<Json, Error> {
     let (authorization, domain) = authorization(input)?;
     let digest = authorization.digest(&domain)?.digest;
-    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
+    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn recover_payer(input: &Input) -> Result<Json, Error> {
@@ -151,7 +151,7 @@ fn cancellation_calldata(input: &Input) -> Result<Json, Error> {
 /// Input `{typedData}` and the key; answer the signature.
 fn sign_typed_data(input: &Input) -> Result<Json, Error> {
     let digest = input.json.read("typedData", eip712::hash_typed_data)?;
-    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
+    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn hash_typed_data(input: &Input) -> Result<Json, Error> {
@@ -160,7 +160,7 @@ fn hash_typed_data(input: &Input) -> Result<Json, Error> {
 
 fn sign_digest(input: &Input) -> Result<Json, Error> {
     let digest = input.json.read("digest", digest32)?;
-    signing::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
+    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn recover(input: &Input) -> Result<Json, Error> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use counterfoil::json::Json;
-use counterfoil::{base64, hex, signing, wasm};
+use counterfoil::{base64, checked, hex, signing, wasm};
 use zeroize::Zeroizing;
 
 pub const KEY: [u8; 32] = [0x41; 32];
@@ -211,7 +211,7 @@ pub fn price_of(token: &str, amount: u64, seller: &str) -> String {
 
 pub fn signed(asked: &Json, key: &[u8; 32]) -> String {
     let digest = hex::decode_array(text(asked.get("sign").unwrap(), "digest")).unwrap();
-    let signature = hex::encode(signing::sign_digest(&digest, key).unwrap());
+    let signature = hex::encode(checked::sign_digest(&digest, key).unwrap());
     format!(r#"{{"type":"signed","signature":"{signature}"}}"#)
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State, Step};
 use counterfoil::json::{self, Json};
-use counterfoil::{base64, conflict, digest, hex, intent, signing};
+use counterfoil::{base64, checked, conflict, digest, hex, intent, signing};
 
 use crate::chain::{text, Chain, Cheque, Second, FINAL_LAG, GENESIS};
 use crate::world::signed_in;
@@ -575,7 +575,7 @@ impl Town {
         }
         let digest = hex::decode_array(&text(what, "digest")).unwrap();
         let bytes =
-            signing::sign_digest(&digest, &self.keys[intent % BUYERS]).map_err(|error| error.to_string())?;
+            checked::sign_digest(&digest, &self.keys[intent % BUYERS]).map_err(|error| error.to_string())?;
         Ok(Event::Signed(hex::encode(bytes)))
     }
 

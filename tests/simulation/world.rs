@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use counterfoil::amount::Amount;
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State};
 use counterfoil::json::{self, Json};
-use counterfoil::{base64, digest, hex, journal, signing};
+use counterfoil::{base64, checked, digest, hex, journal, signing};
 
 const TOKEN: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 const SELLERS: [&str; 2] = [
@@ -589,7 +589,7 @@ impl World {
             valid_before,
             fee,
         });
-        let bytes = signing::sign_digest(&hex::decode_array(&digest).unwrap(), &self.buyer.key)
+        let bytes = checked::sign_digest(&hex::decode_array(&digest).unwrap(), &self.buyer.key)
             .map_err(|e| e.to_string())?;
         Ok(Event::Signed(hex::encode(bytes)))
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, Step};
 use counterfoil::json::{self, Json};
-use counterfoil::{hex, signing};
+use counterfoil::{checked, hex, signing};
 
 use crate::chain::View;
 use crate::erase::erase;
@@ -109,7 +109,7 @@ impl Machine {
         let key = &self.key;
         let signature = self.signatures.entry(digest.to_owned()).or_insert_with(|| {
             let bytes = hex::decode_array(digest).expect("32 bytes");
-            hex::encode(signing::sign_digest(&bytes, key).expect("a signature"))
+            hex::encode(checked::sign_digest(&bytes, key).expect("a signature"))
         });
         Event::Signed(signature.clone())
     }
