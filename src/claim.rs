@@ -8,7 +8,7 @@ mod timeline;
 
 pub use timeline::{Event, What};
 
-use alloy_primitives::{keccak256, U256};
+use alloy_primitives::keccak256;
 
 use crate::address::Address;
 use crate::amount::Amount;
@@ -256,55 +256,23 @@ impl Claim {
 
     /// The EIP-712 digest that the payer signs. Error: `network_invalid`.
     pub fn digest(&self) -> Result<[u8; 32], Error> {
-        let chain_id = self
-            .network
-            .chain_id()
-            .ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
-        let separator = [
-            keccak256("EIP712Domain(string name,string version,uint256 chainId)").0,
-            keccak256(DOMAIN_NAME).0,
-            keccak256(DOMAIN_VERSION).0,
-            U256::from(chain_id).to_be_bytes(),
-        ];
-        let message = [
-            keccak256("Claim(address payer,string intentId,bytes32 quoteHash,string statement,bytes32 body)")
-                .0,
-            self.payer.to_word(),
-            keccak256(&self.intent_id).0,
-            self.quote_hash,
-            keccak256(STATEMENT).0,
-            self.body()?,
-        ];
-        Ok(eip712::digest(
-            &keccak256(separator.concat()).0,
-            &keccak256(message.concat()).0,
-        ))
+        match self.network.chain_id() {
+            Some(_) => eip712::hash_typed_data(&self.typed_data()?),
+            None => Err(Error::new(Code::NetworkInvalid, "network")),
+        }
     }
 
     /// The whole EIP-712 document, for signers outside.
     pub fn typed_data(&self) -> Result<Json, Error> {
-        let field =
-            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
-        let types = Json::object([
-            (
-                "EIP712Domain",
-                Json::Array(vec![
-                    field("name", "string"),
-                    field("version", "string"),
-                    field("chainId", "uint256"),
-                ]),
-            ),
-            (
-                "Claim",
-                Json::Array(vec![
-                    field("payer", "address"),
-                    field("intentId", "string"),
-                    field("quoteHash", "bytes32"),
-                    field("statement", "string"),
-                    field("body", "bytes32"),
-                ]),
-            ),
+        let domain_type = [("name", "string"), ("version", "string"), ("chainId", "uint256")];
+        let own = eip712::fields(&[
+            ("payer", "address"),
+            ("intentId", "string"),
+            ("quoteHash", "bytes32"),
+            ("statement", "string"),
+            ("body", "bytes32"),
         ]);
+        let types = Json::object([("EIP712Domain", eip712::fields(&domain_type)), ("Claim", own)]);
         let domain = Json::object([
             ("name", Json::text(DOMAIN_NAME)),
             ("version", Json::text(DOMAIN_VERSION)),
@@ -317,12 +285,7 @@ impl Claim {
             ("statement", Json::text(STATEMENT)),
             ("body", encoded(&self.body()?)),
         ]);
-        Ok(Json::object([
-            ("domain", domain),
-            ("types", types),
-            ("primaryType", Json::text("Claim")),
-            ("message", message),
-        ]))
+        Ok(eip712::document(domain, types, "Claim", message))
     }
 
     /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`Claim::digest`].

@@ -96,28 +96,17 @@ impl Authorization {
 
     /// The whole EIP-712 document, for signers outside.
     pub fn typed_data(&self, domain: &Domain) -> Json {
-        let field =
-            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
-        let types = Json::object([
-            ("EIP712Domain", Domain::fields()),
-            (
-                "TransferWithAuthorization",
-                Json::Array(vec![
-                    field("from", "address"),
-                    field("to", "address"),
-                    field("value", "uint256"),
-                    field("validAfter", "uint256"),
-                    field("validBefore", "uint256"),
-                    field("nonce", "bytes32"),
-                ]),
-            ),
+        let own = eip712::fields(&[
+            ("from", "address"),
+            ("to", "address"),
+            ("value", "uint256"),
+            ("validAfter", "uint256"),
+            ("validBefore", "uint256"),
+            ("nonce", "bytes32"),
         ]);
-        Json::object([
-            ("domain", domain.to_json()),
-            ("types", types),
-            ("primaryType", Json::text("TransferWithAuthorization")),
-            ("message", self.to_json()),
-        ])
+        let primary = "TransferWithAuthorization";
+        let types = Json::object([("EIP712Domain", Domain::fields()), (primary, own)]);
+        eip712::document(domain.to_json(), types, primary, self.to_json())
     }
 
     /// The address that signed. Errors: `contract_signature`, `signature_invalid`.

@@ -53,13 +53,11 @@ impl Domain {
 
     /// The type of the domain, field by field, as a document lists it.
     pub fn fields() -> Json {
-        let field =
-            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
-        Json::Array(vec![
-            field("name", "string"),
-            field("version", "string"),
-            field("chainId", "uint256"),
-            field("verifyingContract", "address"),
+        fields(&[
+            ("name", "string"),
+            ("version", "string"),
+            ("chainId", "uint256"),
+            ("verifyingContract", "address"),
         ])
     }
 
@@ -80,6 +78,24 @@ impl Domain {
 
 fn invalid() -> Error {
     Error::new(Code::TypedDataInvalid, "")
+}
+
+/// The fields of a struct type, each with its name and its type, as a document lists them.
+pub fn fields(fields: &[(&str, &str)]) -> Json {
+    let field = |(name, kind): &(&str, &str)| {
+        Json::object([("name", Json::text(*name)), ("type", Json::text(*kind))])
+    };
+    Json::Array(fields.iter().map(field).collect())
+}
+
+/// The whole document, for signers outside and for [`hash_typed_data`].
+pub fn document(domain: Json, types: Json, primary: &str, message: Json) -> Json {
+    Json::object([
+        ("domain", domain),
+        ("types", types),
+        ("primaryType", Json::text(primary)),
+        ("message", message),
+    ])
 }
 
 /// `keccak256(0x1901 | domainSeparator | structHash)`.

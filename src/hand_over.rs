@@ -5,8 +5,6 @@
 //! payer signs the EIP-712 message `HandOver(address payer,string intentId,string from,string to,uint256 budget,uint256
 //! expiresAt,bytes32 hash)` in the domain `{name: "counterfoil hand-over", version: "1"}`. docs/formats.md has it member by member.
 
-use alloy_primitives::{keccak256, U256};
-
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
@@ -29,7 +27,6 @@ pub const TAG: &str = "counterfoil/hand-over/v1";
 
 const DOMAIN_NAME: &str = "counterfoil hand-over";
 const DOMAIN_VERSION: &str = "1";
-const MESSAGE: &str = "HandOver(address payer,string intentId,string from,string to,uint256 budget,uint256 expiresAt,bytes32 hash)";
 /// Longest name of an actor, in characters.
 const MAX_ACTOR: usize = 128;
 
@@ -265,48 +262,25 @@ impl HandOver {
 
     /// The EIP-712 digest that the payer signs. Error: that of [`HandOver::hash`].
     pub fn digest(&self) -> Result<[u8; 32], Error> {
-        let separator = [
-            keccak256("EIP712Domain(string name,string version)").0,
-            keccak256(DOMAIN_NAME).0,
-            keccak256(DOMAIN_VERSION).0,
-        ];
-        let message = [
-            keccak256(MESSAGE).0,
-            self.payer.to_word(),
-            keccak256(&self.intent_id).0,
-            keccak256(&self.from).0,
-            keccak256(&self.to).0,
-            self.budget.to_be_bytes(),
-            U256::from(self.expires_at).to_be_bytes(),
-            self.hash()?,
-        ];
-        Ok(eip712::digest(
-            &keccak256(separator.concat()).0,
-            &keccak256(message.concat()).0,
-        ))
+        eip712::hash_typed_data(&self.typed_data()?)
     }
 
-    /// The whole EIP-712 document, for signers outside.
+    /// The whole EIP-712 document, for signers outside. Error: that of [`HandOver::hash`].
     pub fn typed_data(&self) -> Result<Json, Error> {
-        let field =
-            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
-        let types = Json::object([
-            (
-                "EIP712Domain",
-                Json::Array(vec![field("name", "string"), field("version", "string")]),
-            ),
-            (
-                "HandOver",
-                Json::Array(vec![
-                    field("payer", "address"),
-                    field("intentId", "string"),
-                    field("from", "string"),
-                    field("to", "string"),
-                    field("budget", "uint256"),
-                    field("expiresAt", "uint256"),
-                    field("hash", "bytes32"),
-                ]),
-            ),
+        let own = eip712::fields(&[
+            ("payer", "address"),
+            ("intentId", "string"),
+            ("from", "string"),
+            ("to", "string"),
+            ("budget", "uint256"),
+            ("expiresAt", "uint256"),
+            ("hash", "bytes32"),
+        ]);
+        let domain_type = [("name", "string"), ("version", "string")];
+        let types = Json::object([("EIP712Domain", eip712::fields(&domain_type)), ("HandOver", own)]);
+        let domain = Json::object([
+            ("name", Json::text(DOMAIN_NAME)),
+            ("version", Json::text(DOMAIN_VERSION)),
         ]);
         let message = Json::object([
             ("payer", self.payer.to_json()),
@@ -317,16 +291,7 @@ impl HandOver {
             ("expiresAt", Json::text(self.expires_at.to_string())),
             ("hash", Json::text(hex::encode(self.hash()?))),
         ]);
-        let domain = Json::object([
-            ("name", Json::text(DOMAIN_NAME)),
-            ("version", Json::text(DOMAIN_VERSION)),
-        ]);
-        Ok(Json::object([
-            ("domain", domain),
-            ("types", types),
-            ("primaryType", Json::text("HandOver")),
-            ("message", message),
-        ]))
+        Ok(eip712::document(domain, types, "HandOver", message))
     }
 
     /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`HandOver::digest`].

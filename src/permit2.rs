@@ -220,16 +220,10 @@ impl Permit {
                 ("validAfter", "uint256"),
             ],
         };
-        let kind = |fields: &[(&str, &str)]| {
-            let field = |(name, kind): &(&str, &str)| {
-                Json::object([("name", Json::text(*name)), ("type", Json::text(*kind))])
-            };
-            Json::Array(fields.iter().map(field).collect())
-        };
         let types = Json::object([
             (
                 "EIP712Domain",
-                kind(&[
+                eip712::fields(&[
                     ("name", "string"),
                     ("chainId", "uint256"),
                     ("verifyingContract", "address"),
@@ -237,7 +231,7 @@ impl Permit {
             ),
             (
                 "PermitWitnessTransferFrom",
-                kind(&[
+                eip712::fields(&[
                     ("permitted", "TokenPermissions"),
                     ("spender", "address"),
                     ("nonce", "uint256"),
@@ -247,9 +241,9 @@ impl Permit {
             ),
             (
                 "TokenPermissions",
-                kind(&[("token", "address"), ("amount", "uint256")]),
+                eip712::fields(&[("token", "address"), ("amount", "uint256")]),
             ),
-            ("Witness", kind(witness)),
+            ("Witness", eip712::fields(witness)),
         ]);
         let message = Json::object([
             ("permitted", self.permitted()),
@@ -258,12 +252,8 @@ impl Permit {
             ("deadline", self.deadline.to_json()),
             ("witness", self.witness()),
         ]);
-        Json::object([
-            ("domain", Permit::domain_json(chain_id)),
-            ("types", types),
-            ("primaryType", Json::text("PermitWitnessTransferFrom")),
-            ("message", message),
-        ])
+        let domain = Permit::domain_json(chain_id);
+        eip712::document(domain, types, "PermitWitnessTransferFrom", message)
     }
 
     /// The address that signed. Errors: `contract_signature`, `signature_invalid`.

@@ -345,44 +345,43 @@ fn authorization(
 fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<Intent, Error> {
     let mut intent = match &state.intent {
         Some(intent) => intent.clone(),
-        None => Intent {
-            intent_id: state.intent_id.clone(),
-            principal: context.config.payer,
-            id: state.start.id.clone(),
-            purpose: state.start.purpose.clone(),
-            scope: state.start.scope.clone(),
-            parent: state.start.parent.clone(),
-            occurrence: state.series.unwrap_or(0),
-            request: state.request()?.clone(),
-            created_at: context.now,
-            updated_at: context.now,
-            status: Status::Open,
-            reason: None,
-            rail: None,
-            generation: state.first_generation,
-            keyed: context.secret.is_some(),
-            contract_wallet: context.config.contract_wallet,
-            quotes: Vec::new(),
-            attempts: Vec::new(),
-            budget: state.start.budget,
-            handed: None,
-            delivery: None,
-            claim: None,
-        },
+        None => opened(state, context)?,
     };
     intent.rail = Some(rail_of(&choice.terms, context));
-    if !intent
-        .quotes
-        .iter()
-        .any(|quote| quote.quote_hash == choice.quote_hash)
-    {
-        intent.quotes.push(Quote {
-            quote_hash: choice.quote_hash,
-            offered: choice.offered.clone(),
-            seen_at: context.now,
-        });
-    }
+    intent.keep(Quote {
+        quote_hash: choice.quote_hash,
+        offered: choice.offered.clone(),
+        seen_at: context.now,
+    });
     Ok(intent)
+}
+
+/// The record of an intent that this journal meets for the first time.
+pub(super) fn opened(state: &State, context: Context<'_>) -> Result<Intent, Error> {
+    Ok(Intent {
+        intent_id: state.intent_id.clone(),
+        principal: context.config.payer,
+        id: state.start.id.clone(),
+        purpose: state.start.purpose.clone(),
+        scope: state.start.scope.clone(),
+        parent: state.start.parent.clone(),
+        occurrence: state.series.unwrap_or(0),
+        request: state.request()?.clone(),
+        created_at: context.now,
+        updated_at: context.now,
+        status: Status::Open,
+        reason: None,
+        rail: None,
+        generation: state.first_generation,
+        keyed: context.secret.is_some(),
+        contract_wallet: context.config.contract_wallet,
+        quotes: Vec::new(),
+        attempts: Vec::new(),
+        budget: state.start.budget,
+        handed: None,
+        delivery: None,
+        claim: None,
+    })
 }
 
 /// Writes the authorization down, with its reservation, before the signer sees it.

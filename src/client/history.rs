@@ -13,6 +13,7 @@ use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::policy::{Spent, SpentState};
+use crate::sorting::sort_by;
 use crate::time::Seconds;
 
 /// What is reported of a journal that knows nothing.
@@ -164,7 +165,7 @@ fn ranges(json: &Json) -> Result<Vec<(u64, u64)>, Error> {
 /// Stretches that touch are one.
 fn joined(mut ranges: Vec<(u64, u64)>, new: (u64, u64)) -> Vec<(u64, u64)> {
     ranges.push(new);
-    ranges.sort_unstable();
+    sort_by(&mut ranges, |one, other| one.cmp(other));
     let mut whole: Vec<(u64, u64)> = Vec::new();
     for (from, to) in ranges {
         match whole.last_mut() {

@@ -50,10 +50,7 @@ fn subject(state: &State, context: Context<'_>) -> Result<(Vec<Authorization>, e
     let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
     let chain = context.config.chain(rail.network, rail.asset);
     if let Some(moved) = intent.moved() {
-        let siblings = intent.siblings(&moved.authorization.nonce());
-        let nonce = moved.authorization.nonce();
-        let signed = siblings.iter().filter_map(|one| one.signed_for(&nonce).cloned());
-        return Ok((signed.collect(), chain));
+        return Ok((intent.signed_for(&moved.authorization.nonce()), chain));
     }
     let claim = intent.claim.as_ref().ok_or_else(|| invalid("claim"))?;
     let hash = claim.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?;

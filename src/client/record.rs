@@ -7,7 +7,7 @@ mod wallet;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
-use crate::authorization::Method;
+use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::hex;
@@ -228,6 +228,22 @@ impl Intent {
     pub fn siblings(&self, nonce: &[u8; 32]) -> Vec<&Attempt> {
         let signed = |attempt: &&Attempt| attempt.signed_for(nonce).is_some();
         self.attempts.iter().filter(signed).collect()
+    }
+
+    /// What those attempts signed for it.
+    pub fn signed_for(&self, nonce: &[u8; 32]) -> Vec<Authorization> {
+        let signed = self.attempts.iter();
+        signed
+            .filter_map(|attempt| attempt.signed_for(nonce).cloned())
+            .collect()
+    }
+
+    /// Keeps an offer, where it is not kept yet.
+    pub fn keep(&mut self, quote: Quote) {
+        let known = |known: &Quote| known.quote_hash == quote.quote_hash;
+        if !self.quotes.iter().any(known) {
+            self.quotes.push(quote);
+        }
     }
 
     /// Whether this actor may sign for it: it was never handed over, or this one was given it and has taken it.

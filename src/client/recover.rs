@@ -229,11 +229,7 @@ pub(super) fn on_evidence(
         .rail
         .clone()
         .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
-    let authorizations: Vec<Authorization> = intent
-        .siblings(&state.current()?.authorization.nonce())
-        .iter()
-        .map(|attempt| attempt.authorization.clone())
-        .collect();
+    let authorizations = intent.signed_for(&state.current()?.authorization.nonce());
     let chain = context.config.chain(rail.network, rail.asset);
     let verdict = evidence::resolve_signed(&authorizations, &chain, evidence);
     state.read = true;

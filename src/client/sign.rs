@@ -145,11 +145,7 @@ fn payment_header(state: &State) -> Result<Header, Error> {
     let invalid = || Error::new(Code::StateInvalid, "quotes");
     let intent = state.intent.as_ref().ok_or_else(invalid)?;
     let attempt = state.current()?;
-    let quote = intent
-        .quotes
-        .iter()
-        .find(|quote| quote.quote_hash == attempt.quote_hash)
-        .ok_or_else(invalid)?;
+    let quote = intent.quote_of(attempt).ok_or_else(invalid)?;
     let signed: Vec<_> = attempt
         .slots()
         .filter_map(|slot| Some((slot.authorization, slot.signature?)))

@@ -12,7 +12,6 @@ use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{persist, recheck, recover, told, Context, Effect, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
-use crate::authorization::Authorization;
 use crate::error::{Code, Error, Money};
 use crate::evidence::{self, VerdictKind};
 use crate::json::Json;
@@ -30,7 +29,7 @@ pub(super) fn on_evidence(
     let attempt = state.current()?;
     let (parts, slot) = (attempt.parts.len(), attempt.slot(part));
     let nonce = slot.ok_or_else(|| invalid("part"))?.authorization.nonce();
-    let rivals: Vec<Authorization> = rivals(intent, &nonce);
+    let rivals = intent.signed_for(&nonce);
     let chain = context.config.chain(rail.network, rail.asset);
     let verdict = evidence::resolve_signed(&rivals, &chain, evidence);
     let decided = verdict.decides();
@@ -66,15 +65,6 @@ pub(super) fn on_evidence(
     state.part = 0;
     state.read = true;
     judge(state, context)
-}
-
-/// Everything signed under that nonce.
-fn rivals(intent: &Intent, nonce: &[u8; 32]) -> Vec<Authorization> {
-    intent
-        .siblings(nonce)
-        .into_iter()
-        .filter_map(|attempt| attempt.signed_for(nonce).cloned())
-        .collect()
 }
 
 fn is_paid(verdict: &str) -> bool {

@@ -5,7 +5,7 @@
 //! anything else: what may still land stands in it without bytes, under the same nonce, so that its window is waited for and its amount
 //! is counted. From there on both are one.
 
-use super::record::{Handed, Intent, Quote, Rail, Reservation, Status, WalletChange};
+use super::record::{Handed, Intent, Quote, Rail, Reservation, WalletChange};
 use super::{buy, fail, hand_over, persist, recover, Context, Effect, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
@@ -156,29 +156,12 @@ fn refusal(
 fn merged(state: &State, given: &HandOver, context: Context<'_>) -> Result<Intent, Error> {
     let mut intent = match &state.intent {
         Some(intent) => intent.clone(),
+        // The rest is that of the document since it was met.
         None => Intent {
-            intent_id: given.intent_id.clone(),
-            principal: given.payer,
-            id: given.id.clone(),
             purpose: given.purpose.clone(),
-            scope: given.scope.clone(),
-            parent: given.parent.clone(),
             occurrence: given.occurrence,
-            request: given.request.clone(),
-            created_at: context.now,
-            updated_at: context.now,
-            status: Status::Open,
-            reason: None,
-            rail: None,
-            generation: 0,
-            keyed: context.secret.is_some(),
-            contract_wallet: context.config.contract_wallet,
-            quotes: Vec::new(),
-            attempts: Vec::new(),
             budget: None,
-            handed: None,
-            delivery: None,
-            claim: None,
+            ..buy::opened(state, context)?
         },
     };
     // Its signature never became durable.
@@ -201,13 +184,7 @@ fn merged(state: &State, given: &HandOver, context: Context<'_>) -> Result<Inten
     }
     for quote in &given.quotes {
         let quote = Quote::from_json(quote).map_err(|error| error.within("handOver.quotes"))?;
-        if !intent
-            .quotes
-            .iter()
-            .any(|known| known.quote_hash == quote.quote_hash)
-        {
-            intent.quotes.push(quote);
-        }
+        intent.keep(quote);
     }
     for attempt in &given.live {
         let known = |known: &Attempt| known.in_flight("").slots().eq(attempt.slots());

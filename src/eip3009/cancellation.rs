@@ -51,24 +51,14 @@ impl Cancellation {
 
     /// The whole EIP-712 document, for signers outside.
     pub fn typed_data(&self, domain: &Domain) -> Json {
-        let field =
-            |name: &str, kind: &str| Json::object([("name", Json::text(name)), ("type", Json::text(kind))]);
-        let own = Json::Array(vec![field("authorizer", "address"), field("nonce", "bytes32")]);
-        Json::object([
-            ("domain", domain.to_json()),
-            (
-                "types",
-                Json::object([("EIP712Domain", Domain::fields()), ("CancelAuthorization", own)]),
-            ),
-            ("primaryType", Json::text("CancelAuthorization")),
-            (
-                "message",
-                Json::object([
-                    ("authorizer", self.authorizer.to_json()),
-                    ("nonce", Json::text(hex::encode(self.nonce))),
-                ]),
-            ),
-        ])
+        let own = eip712::fields(&[("authorizer", "address"), ("nonce", "bytes32")]);
+        let primary = "CancelAuthorization";
+        let types = Json::object([("EIP712Domain", Domain::fields()), (primary, own)]);
+        let message = Json::object([
+            ("authorizer", self.authorizer.to_json()),
+            ("nonce", Json::text(hex::encode(self.nonce))),
+        ]);
+        eip712::document(domain.to_json(), types, primary, message)
     }
 
     /// The address that signed. Errors: `contract_signature`, `signature_invalid`.

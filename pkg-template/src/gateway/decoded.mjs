@@ -1,6 +1,6 @@
 // The answer without its content coding, so that a receipt can name both readings of the bytes.
 
-import { sha256 } from "../hashes.mjs";
+import { concat, sha256 } from "../hashes.mjs";
 
 const STREAMS = { gzip: "gzip", "x-gzip": "gzip", deflate: "deflate" };
 const LARGEST = 64 << 20;
@@ -21,11 +21,5 @@ export async function decodedBody(coding, body) {
     // The handler named a coding that its bytes don't have: the receipt stays with the bytes.
     return undefined;
   }
-  const decoded = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    decoded.set(chunk, at);
-    at += chunk.length;
-  }
-  return { coding: format, sha256: sha256(decoded), length };
+  return { coding: format, sha256: sha256(concat(chunks, length)), length };
 }
