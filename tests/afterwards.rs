@@ -28,12 +28,6 @@ fn paid() -> (Host, String) {
     (host, evidence)
 }
 
-fn record(host: &Host) -> Json {
-    let mut rows = host.rows.iter();
-    let (_, (_, text)) = rows.find(|(key, _)| key.starts_with("intent/")).unwrap();
-    json::parse(text).unwrap()
-}
-
 fn verified(claim: &str, evidence: &str) -> Json {
     let input = format!(
         r#"{{"receipt":{},"material":{{"evidence":{evidence}}}}}"#,

@@ -4,7 +4,7 @@
 #[path = "client/host.rs"]
 mod host;
 
-use counterfoil::json::{self, Json};
+use counterfoil::json::Json;
 use counterfoil::{base64, hex, wasm};
 use host::*;
 use zeroize::Zeroizing;
@@ -45,23 +45,11 @@ fn quoted(amount: u64, extra: &str) -> String {
     let price = format!(
         r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2","quoteId":"{extra}"}}}}],"extensions":{{"payment-identifier":{{"info":{{"required":false}}}}}}}}"#
     );
-    let header = base64::encode(price.as_bytes());
-    format!(
-        r#"{{"type":"answer","answer":{{"status":402,"headers":{{"payment-required":"{header}"}},"body":"{{}}"}}}}"#
-    )
-}
-
-fn intent(host: &Host) -> Json {
-    let (_, (_, text)) = host
-        .rows
-        .iter()
-        .find(|(key, _)| key.starts_with("intent/"))
-        .unwrap();
-    json::parse(text).unwrap()
+    priced(&price)
 }
 
 fn attempts(host: &Host) -> Vec<Json> {
-    intent(host).get("attempts").unwrap().as_array().unwrap().to_vec()
+    record(host).get("attempts").unwrap().as_array().unwrap().to_vec()
 }
 
 /// Payment header and id of every attempt, and how often it was sent.
@@ -211,7 +199,7 @@ fn a_conflict_over_money_that_moved_is_a_claim() {
     let end = host.evidence(&chain(SEPOLIA, &read, 1, Some((SELLER, 10_000))));
     assert_fails(&end, "payment_identifier_conflict", "proven");
     assert_eq!(text(end.get("error").unwrap(), "next"), "claim");
-    let record = intent(&host);
+    let record = record(&host);
     assert_eq!(text(&record, "status"), "paid_not_delivered");
     assert_eq!(text(record.get("claim").unwrap(), "why"), "conflict");
     assert_eq!(host.alerts, ["payment_identifier_conflict", "paid_not_delivered"]);
@@ -421,7 +409,7 @@ fn a_restart_in_the_middle_keeps_the_payment_id() {
     assert_eq!(bytes[0].1.as_deref(), Some(planned.as_str()));
 
     // The id is that of intent, quote and generation.
-    let record = intent(&host);
+    let record = record(&host);
     let quote = record.get("quotes").unwrap().as_array().unwrap()[0].clone();
     let input = format!(
         r#"{{"intentId":"{}","quoteHash":"{}","generation":0}}"#,

@@ -3,7 +3,7 @@
 #[path = "client/host.rs"]
 mod host;
 
-use counterfoil::json::{self, Json};
+use counterfoil::json::Json;
 use counterfoil::wasm;
 use host::*;
 
@@ -34,11 +34,6 @@ fn signature(bytes: &str) -> String {
 
 fn answer(text: &str) -> String {
     format!(r#"{{"type":"contract","answer":"{text}"}}"#)
-}
-
-fn record(host: &Host) -> Json {
-    let found = host.rows.iter().find(|(key, _)| key.starts_with("intent/"));
-    json::parse(&found.unwrap().1 .1).unwrap()
 }
 
 /// `(address, bytes, bytes)` and the word that says so, by hand: three words, the call (empty), the signature of 70 bytes.

@@ -10,28 +10,14 @@ use host::*;
 
 const TIMEOUT: &str = r#"{"type":"answer","answer":{"transport":"timeout"}}"#;
 
-fn record(host: &Host) -> Json {
-    let (_, (_, text)) = host
-        .rows
-        .iter()
-        .find(|(key, _)| key.starts_with("intent/"))
-        .unwrap();
-    json::parse(text).unwrap()
-}
-
 fn is_settled(host: &Host) -> bool {
     let input = format!(r#"{{"record":{}}}"#, Json::text(record(host).to_text()).to_text());
     wasm::call("intentIsSettled", &input, None, None).unwrap() == Json::Bool(true)
 }
 
 /// States of what the wallet holds.
-fn held(host: &Host) -> Vec<String> {
-    let (_, (_, wallet)) = host
-        .rows
-        .iter()
-        .find(|(key, _)| key.starts_with("wallet/"))
-        .unwrap();
-    let wallet = json::parse(wallet).unwrap();
+fn states_held(host: &Host) -> Vec<String> {
+    let wallet = wallet_record(host);
     let entries = wallet.get("entries").unwrap().as_array().unwrap();
     entries
         .iter()
@@ -80,7 +66,7 @@ fn seen() -> Host {
     let end = latest(&mut host, &read, 1, Some((SELLER, 10_000)));
     assert_fails(&end, "paid_not_delivered", "proven");
     assert_eq!(
-        (host.states(), held(&host)),
+        (host.states(), states_held(&host)),
         (vec!["paid".to_owned()], vec!["reserved".to_owned()])
     );
     host
@@ -96,7 +82,7 @@ fn it_is_read_until_a_final_block_shows_it() {
             (text(&end, "outcome"), end.get("final")),
             ("paid_not_delivered", Some(&Json::Bool(false)))
         );
-        assert_eq!(held(&host), ["reserved"]);
+        assert_eq!(states_held(&host), ["reserved"]);
     }
     let read = host.intent("resume");
     let end = resolution(&answered(&mut host, &read, 1, Some((SELLER, 10_000))));
@@ -104,7 +90,7 @@ fn it_is_read_until_a_final_block_shows_it() {
         (text(&end, "outcome"), end.get("final")),
         ("paid_not_delivered", None)
     );
-    assert_eq!(held(&host), ["settled"]);
+    assert_eq!(states_held(&host), ["settled"]);
     // Final: nothing is left to read.
     assert_eq!(
         text(&resolution(&host.intent("resume")), "outcome"),
@@ -133,7 +119,7 @@ fn where_it_is_gone_it_is_unknown_again() {
         ("unknown", "possible")
     );
     assert_eq!(
-        (host.states(), held(&host)),
+        (host.states(), states_held(&host)),
         (vec!["sent".to_owned()], vec!["reserved".to_owned()])
     );
     let kept = record(&host);
@@ -145,7 +131,7 @@ fn where_it_is_gone_it_is_unknown_again() {
     let read = host.intent("resume");
     let end = resolution(&answered(&mut host, &read, 1, Some((SELLER, 10_000))));
     assert_eq!(text(&end, "outcome"), "paid_not_delivered");
-    assert_eq!(held(&host), ["settled"]);
+    assert_eq!(states_held(&host), ["settled"]);
 }
 
 /// While its window is open the same bytes go out again: nothing new is signed.
@@ -176,7 +162,7 @@ fn proven_dead_after_it_was_seen() {
     let end = resolution(&host.evidence(&evidence));
     assert_eq!((text(&end, "outcome"), text(&end, "money")), ("unpaid", "none"));
     assert_eq!(
-        (host.states(), held(&host)),
+        (host.states(), states_held(&host)),
         (vec!["dead".to_owned()], Vec::new())
     );
     assert_eq!(host.alerts.last().map(String::as_str), Some("payment_vanished"));
@@ -308,7 +294,7 @@ fn a_delivered_purchase_is_watched_until_its_payment_is_final() {
         ("delivered", "possible")
     );
     assert_eq!(
-        (host.states(), held(&host)),
+        (host.states(), states_held(&host)),
         (vec!["sent".to_owned()], vec!["reserved".to_owned()])
     );
     assert_eq!(host.alerts.last().map(String::as_str), Some("payment_vanished"));
@@ -320,7 +306,7 @@ fn a_delivered_purchase_is_watched_until_its_payment_is_final() {
         (text(&end, "outcome"), text(&end, "money")),
         ("delivered", "proven")
     );
-    assert_eq!(held(&host), ["settled"]);
+    assert_eq!(states_held(&host), ["settled"]);
     assert!(is_settled(&host));
 }
 
@@ -353,7 +339,7 @@ fn other_terms_may_go_as_well() {
     let end = latest(&mut host, &read, 1, Some((SELLER, 9_999)));
     assert_fails(&end, "paid_wrong_terms", "proven");
     assert_eq!(
-        (host.states(), held(&host)),
+        (host.states(), states_held(&host)),
         (vec!["wrong_terms".to_owned()], vec!["reserved".to_owned()])
     );
     let read = host.intent("resume");
@@ -370,7 +356,7 @@ fn other_terms_may_go_as_well() {
         "paid_wrong_terms",
         "proven",
     );
-    assert_eq!(held(&host), ["settled"]);
+    assert_eq!(states_held(&host), ["settled"]);
 }
 
 #[test]

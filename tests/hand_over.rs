@@ -19,25 +19,6 @@ fn worker_with(actor: &str, policy: &str, chain: bool) -> Host {
     host
 }
 
-fn intent_id(host: &Host) -> String {
-    let key = host.rows.keys().find(|key| key.starts_with("intent/")).unwrap();
-    key.trim_start_matches("intent/").to_owned()
-}
-
-fn record(host: &Host) -> Json {
-    let (_, (_, text)) = host
-        .rows
-        .iter()
-        .find(|(key, _)| key.starts_with("intent/"))
-        .unwrap();
-    json::parse(text).unwrap()
-}
-
-fn wallet(host: &Host) -> Json {
-    let found = host.rows.iter().find(|(key, _)| key.starts_with("wallet/"));
-    found.map_or(Json::Null, |(_, (_, text))| json::parse(text).unwrap())
-}
-
 fn give(host: &mut Host, to: &str, more: &str) -> Json {
     let id = intent_id(host);
     host.start(&format!(
@@ -269,7 +250,12 @@ fn a_signature_that_comes_after_the_hand_over_is_dropped() {
     // Another worker of this actor gives the intent away while the signer is asked.
     let document = given(&mut a, "b", "");
     assert_eq!(document.get("live"), Some(&Json::Array(Vec::new())));
-    assert!(wallet(&a).get("entries").unwrap().as_array().unwrap().is_empty());
+    assert!(wallet_record(&a)
+        .get("entries")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .is_empty());
     a.state = waiting;
     let effect = a.event(&signed(&asked, &KEY));
     assert_eq!(text(&effect, "type"), "persist");
@@ -289,7 +275,12 @@ fn in_another_journal_what_is_open_is_held_and_waited_for() {
         true,
     );
     taken(&mut b, &document);
-    let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+    let entries = wallet_record(&b)
+        .get("entries")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .to_vec();
     let [entry] = entries.as_slice() else {
         panic!("one reservation")
     };
@@ -321,7 +312,7 @@ fn in_another_journal_what_is_open_is_held_and_waited_for() {
     let nonce = |json: &Json| text(json.get("authorization").unwrap(), "nonce").to_owned();
     let theirs = record(&a).get("attempts").unwrap().as_array().unwrap()[0].clone();
     assert_eq!(nonce(asked.get("sign").unwrap()), nonce(&theirs));
-    let held: Vec<String> = wallet(&b)
+    let held: Vec<String> = wallet_record(&b)
         .get("entries")
         .unwrap()
         .as_array()
@@ -346,7 +337,12 @@ fn what_lands_elsewhere_ends_as_paid_with_a_claim() {
     let end = b.on(&signed(&asked, &KEY));
     let claim = json::parse(text(end.get("resolution").unwrap(), "claim")).unwrap();
     assert_eq!(text(claim.get("statement").unwrap(), "why"), "history_lost");
-    let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+    let entries = wallet_record(&b)
+        .get("entries")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .to_vec();
     assert_eq!(text(&entries[0], "state"), "settled");
 }
 
@@ -368,7 +364,12 @@ fn the_takers_reads_decide_not_the_givers() {
         let paid = chain(SEPOLIA, &effect, 1, Some((SELLER, 10_000)));
         assert_fails(&b.evidence(&paid), "hand_over_paid", "proven");
         assert_eq!(b.states(), ["paid"]);
-        let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+        let entries = wallet_record(&b)
+            .get("entries")
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .to_vec();
         let spent: Vec<_> = entries
             .iter()
             .map(|entry| (text(entry, "amount"), text(entry, "state")))
@@ -381,7 +382,7 @@ fn the_takers_reads_decide_not_the_givers() {
         let end = b.evidence(&dead);
         assert_eq!(text(end.get("resolution").unwrap(), "outcome"), "taken_over");
         assert_eq!(b.states(), ["dead"]);
-        let held = wallet(&b)
+        let held = wallet_record(&b)
             .get("entries")
             .map_or(0, |list| list.as_array().unwrap().len());
         assert_eq!(held, 0);
@@ -393,7 +394,12 @@ fn the_takers_reads_decide_not_the_givers() {
         let foreign = chain(SEPOLIA, &effect, 0, None).replace(SEPOLIA, "0x1");
         assert_fails(&b.evidence(&foreign), "evidence_unreadable", "possible");
         // It counts all the same, and is not this actor's yet.
-        let entries = wallet(&b).get("entries").unwrap().as_array().unwrap().to_vec();
+        let entries = wallet_record(&b)
+            .get("entries")
+            .unwrap()
+            .as_array()
+            .unwrap()
+            .to_vec();
         let held: Vec<_> = entries
             .iter()
             .map(|entry| (text(entry, "amount"), text(entry, "state")))

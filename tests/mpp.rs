@@ -6,7 +6,10 @@ mod host;
 use counterfoil::json::{self, Json};
 use counterfoil::mpp::credential;
 use counterfoil::{base64, wasm};
-use host::{assert_fails, chain, chain_at, text, Host, KEY, NOW, OTHER_KEY, SELLER, SEPOLIA, TOKEN, URL};
+use host::{
+    assert_fails, chain, chain_at, record, text, wallet_record, Host, KEY, NOW, OTHER_KEY, SELLER, SEPOLIA,
+    TOKEN, URL,
+};
 
 const REALM: &str = "api.example";
 const TIMEOUT: &str = r#"{"type":"answer","answer":{"transport":"timeout"}}"#;
@@ -107,11 +110,6 @@ fn the_journal_holds_challenge_and_credential_before_anything_is_sent() {
     assert_eq!(text(quote.get("requirements").unwrap(), "id"), "c1");
     let attempt = &record.get("attempts").unwrap().as_array().unwrap()[0];
     assert_eq!(attempt.get("header"), sent.get("payment"));
-}
-
-fn record(host: &Host) -> Json {
-    let row = host.rows.iter().find(|(key, _)| key.starts_with("intent/"));
-    json::parse(&row.unwrap().1 .1).unwrap()
 }
 
 #[test]
@@ -550,8 +548,7 @@ fn delivered(host: &mut Host, answer: &str) -> (String, String) {
     host.on(&format!(
         r#"{{"type":"body","status":200,"headers":{{}},"sha256":"{hash}","length":1,"body":"eA==","complete":true}}"#
     ));
-    let wallet = host.rows.iter().find(|(key, _)| key.starts_with("wallet/"));
-    let wallet = json::parse(&wallet.unwrap().1 .1).unwrap();
+    let wallet = wallet_record(&host);
     let entry = &wallet.get("entries").unwrap().as_array().unwrap()[0];
     let resolution = resolution.get("resolution").unwrap();
     (

@@ -8,7 +8,9 @@ mod host;
 use bitmap::{unused, used};
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, wasm};
-use host::{assert_fails, text, Host, KEY, NOW, OTHER_KEY, SELLER, TOKEN, URL};
+use host::{
+    assert_fails, intent_id, permit, priced, record, text, Host, KEY, NOW, OTHER_KEY, SELLER, TOKEN, URL,
+};
 use zeroize::Zeroizing;
 
 const SPENDER: &str = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
@@ -34,15 +36,7 @@ fn price(methods: &[&str]) -> String {
         r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{}]}}"#,
         offers.join(",")
     );
-    let header = base64::encode(price.as_bytes());
-    format!(
-        r#"{{"type":"answer","answer":{{"status":402,"headers":{{"payment-required":"{header}"}},"body":"{{}}"}}}}"#
-    )
-}
-
-fn permit(asked: &Json) -> &Json {
-    let sign = asked.get("sign").unwrap_or_else(|| panic!("{}", asked.to_text()));
-    sign.get("permit2Authorization").unwrap()
+    priced(&price)
 }
 
 /// A call to buy from a seller who takes Permit2, up to the signer.
@@ -66,10 +60,9 @@ fn what_is_signed_and_sent() {
     assert_eq!(text(permit.get("witness").unwrap(), "to"), SELLER);
     // The last second is part of the window: 60 of them are NOW to NOW + 59.
     assert_eq!(text(permit, "deadline"), (NOW + 59).to_string());
-    let key = host.rows.keys().find(|key| key.starts_with("intent/")).unwrap();
     let slot = format!(
         r#"{{"intentId":"{}","payer":"{}","network":"eip155:84532","asset":"{TOKEN}","generation":0}}"#,
-        key.trim_start_matches("intent/"),
+        intent_id(&host),
         text(permit, "from")
     );
     let nonce = wasm::call("permit2Nonce", &slot, None, Some(Zeroizing::new(vec![7; 32]))).unwrap();
@@ -88,12 +81,7 @@ fn what_is_signed_and_sent() {
 fn the_journal_keeps_the_method() {
     let mut host = listed(false);
     ask_signer(&mut host);
-    let (_, record) = host
-        .rows
-        .iter()
-        .find(|(key, _)| key.starts_with("intent/"))
-        .unwrap();
-    let record = json::parse(&record.1).unwrap();
+    let record = record(&host);
     assert_eq!(text(record.get("rail").unwrap(), "method"), "permit2");
     let attempts = record.get("attempts").unwrap().as_array().unwrap();
     assert_eq!(attempts[0].get("authorization"), None);

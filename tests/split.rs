@@ -5,7 +5,10 @@ mod host;
 
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, wasm};
-use host::{assert_fails, chain, chain_at, signed, text, Host, KEY, NOW, SELLER, SEPOLIA, TOKEN, URL};
+use host::{
+    assert_fails, chain, chain_at, held, priced, record, signed, text, Host, KEY, NOW, SELLER, SEPOLIA,
+    TOKEN, URL,
+};
 use zeroize::Zeroizing;
 
 const FEE: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -21,10 +24,7 @@ fn price(fee: u64, fee_to: &str) -> String {
         10_000 - fee
     );
     let price = format!(r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{offer}]}}"#);
-    let header = base64::encode(price.as_bytes());
-    format!(
-        r#"{{"type":"answer","answer":{{"status":402,"headers":{{"payment-required":"{header}"}},"body":"{{}}"}}}}"#
-    )
+    priced(&price)
 }
 
 fn kind(effect: &Json) -> &str {
@@ -63,22 +63,6 @@ fn send(host: &mut Host) -> Vec<String> {
 fn lose(host: &mut Host) -> (Vec<String>, Json) {
     let nonces = send(host);
     (nonces, host.on(TIMEOUT))
-}
-
-fn record(host: &Host) -> Json {
-    let row = host.rows.iter().find(|(key, _)| key.starts_with("intent/"));
-    json::parse(&row.unwrap().1 .1).unwrap()
-}
-
-/// `state amount` of everything the wallet holds.
-fn wallet(host: &Host) -> Vec<String> {
-    let row = host.rows.iter().find(|(key, _)| key.starts_with("wallet/"));
-    let wallet = json::parse(&row.unwrap().1 .1).unwrap();
-    let entries = wallet.get("entries").unwrap().as_array().unwrap();
-    entries
-        .iter()
-        .map(|entry| format!("{} {}", text(entry, "state"), text(entry, "amount")))
-        .collect()
 }
 
 fn nonce_of(read: &Json) -> &str {
@@ -139,7 +123,7 @@ fn every_part_is_signed_and_written_down_before_the_first_byte_leaves() {
     // Before the signer is asked, both are planned and the whole price is held.
     let planned = record(&host);
     assert_eq!(host.states(), ["planned"]);
-    assert_eq!(wallet(&host), ["reserved 10000"]);
+    assert_eq!(held(&host), ["reserved 10000"]);
     assert_eq!(planned.get("v").unwrap(), &Json::number(2));
     let second = host.on(&signed(&first, &KEY));
     assert_eq!(kind(&second), "sign");
@@ -195,7 +179,7 @@ fn a_signer_that_fails_at_a_part_leaves_nothing_behind() {
     let end = host.on(r#"{"type":"sign_failed"}"#);
     assert_fails(&end, "signer_failed", "none");
     assert!(host.states().is_empty());
-    assert!(wallet(&host).is_empty());
+    assert!(held(&host).is_empty());
 }
 
 #[test]
@@ -225,7 +209,7 @@ fn a_plan_whose_signatures_were_lost_is_signed_again_from_the_first_part() {
 fn paid_when_every_part_is() {
     let (mut host, _, end) = lost_with(&[SOLD, FEED]);
     assert_eq!(host.states(), ["paid"]);
-    assert_eq!(wallet(&host), ["settled 10000"]);
+    assert_eq!(held(&host), ["settled 10000"]);
     assert_fails(&end, "paid_not_delivered", "proven");
     assert_fails(&host.intent("claim"), "split_unsupported", "proven");
     let record = record(&host);
@@ -236,7 +220,7 @@ fn paid_when_every_part_is() {
 
 #[test]
 fn partly_paid_is_for_a_person_and_never_signed_again() {
-    for (fates, held) in [
+    for (fates, spent) in [
         ([SOLD, Fate::Dead], "settled 9700"),
         ([Fate::Dead, FEED], "settled 300"),
         ([SOLD, Fate::Cancelled], "settled 9700"),
@@ -247,7 +231,7 @@ fn partly_paid_is_for_a_person_and_never_signed_again() {
         assert_eq!(text(end.get("error").unwrap(), "next"), "ask_human");
         assert_eq!(host.states(), ["partly_paid"]);
         assert_eq!(host.alerts, ["partly_paid"]);
-        assert_eq!(wallet(&host), [held]);
+        assert_eq!(held(&host), [spent]);
         host.now = LATER;
         assert_fails(&host.fetch(URL), "partly_paid", "proven");
         let resumed = host.intent("resume");
@@ -269,7 +253,7 @@ fn a_part_paid_while_another_can_land_is_waited_for() {
         let (mut host, nonces, end) = lost_with(&fates);
         assert_fails(&end, "outcome_unknown", "proven");
         assert_eq!(host.states(), ["sent"]);
-        assert_eq!(wallet(&host), ["reserved 10000"]);
+        assert_eq!(held(&host), ["reserved 10000"]);
         // By our clock the window is over; the chain's final block is not past it.
         host.now = LATER;
         let read = host.fetch(URL);
@@ -291,7 +275,7 @@ fn dead_when_every_part_is_and_signed_again_for_the_same_nonces() {
     host.now = LATER;
     let probe = reading(&mut host, &nonces, &[Fate::Dead, Fate::Dead], read);
     assert_eq!((kind(&probe), host.states()), ("send", vec!["dead".to_owned()]));
-    assert!(wallet(&host).is_empty());
+    assert!(held(&host).is_empty());
     let effect = host.on(&price(500, FEE));
     let (again, sent) = sign_all(&mut host, effect);
     assert_eq!((again, kind(&sent)), (nonces, "send"));
@@ -328,7 +312,7 @@ fn a_part_on_other_terms_is_for_a_person() {
         let (mut host, _, end) = lost_with(&fates);
         assert_fails(&end, "paid_wrong_terms", "proven");
         assert_eq!(host.states(), ["wrong_terms"]);
-        assert_eq!(wallet(&host), ["settled 10000"]);
+        assert_eq!(held(&host), ["settled 10000"]);
         assert_fails(&host.fetch(URL), "paid_wrong_terms", "proven");
     }
 }
@@ -431,7 +415,7 @@ fn parts_that_landed_from_two_windows_are_one_payment() {
     let end = reading(&mut host, &nonces, &[SOLD, FEED], read);
     assert_fails(&end, "paid_not_delivered", "proven");
     assert_eq!(host.states(), ["dead", "paid"]);
-    assert_eq!(wallet(&host), ["settled 10000"]);
+    assert_eq!(held(&host), ["settled 10000"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod host;
 use bitmap::{unused, used};
 use counterfoil::json::{self, Json};
 use counterfoil::{base64, wasm};
-use host::{assert_fails, text, Host, KEY, NOW, SELLER, TOKEN, URL};
+use host::{assert_fails, held, permit, priced, text, Host, KEY, NOW, SELLER, TOKEN, URL};
 use zeroize::Zeroizing;
 
 const FACILITATOR: &str = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
@@ -27,26 +27,7 @@ fn price(facilitator: &str) -> String {
     let price = format!(
         r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"upto","network":"eip155:84532","amount":"10000","asset":"{TOKEN}","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2","assetTransferMethod":"permit2","facilitatorAddress":"{facilitator}"}}}}]}}"#
     );
-    let header = base64::encode(price.as_bytes());
-    format!(
-        r#"{{"type":"answer","answer":{{"status":402,"headers":{{"payment-required":"{header}"}},"body":"{{}}"}}}}"#
-    )
-}
-
-fn permit(asked: &Json) -> &Json {
-    let sign = asked.get("sign").unwrap_or_else(|| panic!("{}", asked.to_text()));
-    sign.get("permit2Authorization").unwrap()
-}
-
-/// `state amount` of everything the wallet holds.
-fn wallet(host: &Host) -> Vec<String> {
-    let row = host.rows.iter().find(|(key, _)| key.starts_with("wallet/"));
-    let wallet = json::parse(&row.unwrap().1 .1).unwrap();
-    let entries = wallet.get("entries").unwrap().as_array().unwrap();
-    entries
-        .iter()
-        .map(|entry| format!("{} {}", text(entry, "state"), text(entry, "amount")))
-        .collect()
+    priced(&price)
 }
 
 /// Up to the paid request.
@@ -101,7 +82,7 @@ fn what_is_signed_sent_and_held() {
         (SELLER, FACILITATOR)
     );
     assert_eq!(text(signed.get("permitted").unwrap(), "amount"), "10000");
-    assert_eq!(wallet(&host), ["reserved 10000"]);
+    assert_eq!(held(&host), ["reserved 10000"]);
     let sent = host.on(&host::signed(&asked, &KEY));
     let value = text(sent.get("payment").unwrap(), "value").to_owned();
     let payment = json::parse_bytes(&base64::decode_header(&value).unwrap()).unwrap();
@@ -139,12 +120,12 @@ fn off_unless_the_policy_says_so() {
 
 #[test]
 fn what_the_chain_shows_is_spent_and_the_rest_is_free() {
-    for (moved, held) in [(10_000, "settled 10000"), (1, "settled 1"), (0, "settled 0")] {
+    for (moved, spent) in [(10_000, "settled 10000"), (1, "settled 1"), (0, "settled 0")] {
         let (mut host, _) = send(true);
         let read = host.on(TIMEOUT);
         let end = host.evidence(&used(&read, Some(moved)));
         assert_eq!(host.states(), ["paid"], "{}", end.to_text());
-        assert_eq!(wallet(&host), [held]);
+        assert_eq!(held(&host), [spent]);
     }
 }
 
@@ -154,7 +135,7 @@ fn more_than_was_signed_is_for_a_person() {
     let read = host.on(TIMEOUT);
     let end = host.evidence(&used(&read, Some(10_001)));
     assert_fails(&end, "paid_wrong_terms", "proven");
-    assert_eq!(wallet(&host), ["settled 10000"]);
+    assert_eq!(held(&host), ["settled 10000"]);
 }
 
 #[test]
@@ -162,7 +143,7 @@ fn the_sellers_word_frees_nothing_and_the_chain_does() {
     let (mut host, _) = send(true);
     let done = deliver(&mut host, &answer("300", &transaction()));
     assert_eq!(done.get("resolution").unwrap().get("amount"), None);
-    assert_eq!(wallet(&host), ["settled 10000"]);
+    assert_eq!(held(&host), ["settled 10000"]);
     let read = host.intent("resume");
     let done = host.evidence(&used(&read, Some(300)));
     let resolution = done.get("resolution").unwrap();
@@ -170,7 +151,7 @@ fn the_sellers_word_frees_nothing_and_the_chain_does() {
         (text(resolution, "outcome"), text(resolution, "amount")),
         ("delivered", "300")
     );
-    assert_eq!(wallet(&host), ["settled 300"]);
+    assert_eq!(held(&host), ["settled 300"]);
     assert!(host.alerts.is_empty());
 }
 
@@ -181,7 +162,7 @@ fn a_seller_that_takes_more_than_it_says_is_told_of() {
     let read = host.intent("resume");
     host.evidence(&used(&read, Some(10_000)));
     assert_eq!(host.alerts, ["settlement_differs"]);
-    assert_eq!(wallet(&host), ["settled 10000"]);
+    assert_eq!(held(&host), ["settled 10000"]);
 }
 
 #[test]
@@ -189,17 +170,17 @@ fn a_settlement_of_nothing_without_a_transaction_is_proven_by_the_deadline() {
     // The official facilitator says success, names no transaction, and leaves the nonce unused.
     let (mut host, _) = send(true);
     deliver(&mut host, &answer("0", ""));
-    assert_eq!(wallet(&host), ["reserved 10000"]);
+    assert_eq!(held(&host), ["reserved 10000"]);
     let read = host.intent("resume");
     let latest = host.evidence(&unused(&read, NOW + 59));
     host.evidence(&unused(&latest, NOW + 59));
-    assert_eq!(wallet(&host), ["reserved 10000"], "it can still be settled");
+    assert_eq!(held(&host), ["reserved 10000"], "it can still be settled");
     host.now += 60;
     let read = host.intent("resume");
     let done = host.evidence(&unused(&read, NOW + 60));
     assert_eq!(text(done.get("resolution").unwrap(), "outcome"), "delivered");
     assert_eq!(host.states(), ["dead"]);
-    assert!(wallet(&host).is_empty());
+    assert!(held(&host).is_empty());
 }
 
 #[test]

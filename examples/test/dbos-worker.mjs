@@ -2,26 +2,12 @@
 //   node dbos-worker.mjs '{"database","order","url","rpc","signed", "maxWindow"?, "killAt"?}'
 
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import pg from "pg";
-import { createPayer } from "counterfoil";
-import { postgresJournal } from "counterfoil/postgres";
-import { say, watch } from "../../tests/js/crash/points.mjs";
+import { say } from "../../tests/js/crash/points.mjs";
 import { registerPurchase } from "../dbos/purchase.mjs";
+import { paying } from "./paying.mjs";
 
-const o = JSON.parse(process.argv[2]);
-const watched = watch(o);
-globalThis.fetch = watched.fetch;
-const pool = new pg.Pool({ connectionString: o.database, max: 3 });
-pool.on("error", () => {});
-const payer = createPayer({
-  signer: watched.signer(process.env.AGENT_KEY),
-  secret: new Uint8Array(32).fill(7),
-  journal: watched.journalTelling(postgresJournal({ pool })),
-  rpc: { "eip155:84532": watched.rpc(o.rpc) },
-  // On a slow computer several short windows may pass.
-  policy: { perCall: "20000", maxWindow: o.maxWindow ?? 300, attempts: 20 },
-  leaseMs: 2000,
-});
+// On a slow computer several short windows may pass.
+const { o, watched, pool, payer } = paying(({ maxWindow = 300 }) => ({ perCall: "20000", maxWindow, attempts: 20 }));
 
 const logged = [];
 const note = (line) => {

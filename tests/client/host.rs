@@ -135,8 +135,7 @@ impl Host {
     }
 
     pub fn intent(&mut self, mode: &str) -> Json {
-        let key = self.rows.keys().find(|key| key.starts_with("intent/")).unwrap();
-        let id = key.trim_start_matches("intent/").to_owned();
+        let id = intent_id(self);
         self.start(&format!(r#"{{"mode":"{mode}","intentId":"{id}"}}"#))
     }
 
@@ -170,12 +169,7 @@ impl Host {
 
     /// Where the attempts stand, as the journal has it.
     pub fn states(&self) -> Vec<String> {
-        let (_, (_, record)) = self
-            .rows
-            .iter()
-            .find(|(key, _)| key.starts_with("intent/"))
-            .unwrap();
-        let record = counterfoil::json::parse(record).unwrap();
+        let record = record(self);
         let attempts = record.get("attempts").unwrap().as_array().unwrap();
         attempts
             .iter()
@@ -186,6 +180,43 @@ impl Host {
     pub fn evidence(&mut self, evidence: &str) -> Json {
         self.on(&format!(r#"{{"type":"evidence","evidence":[{evidence}]}}"#))
     }
+}
+
+/// The first row under keys that begin so.
+fn row(host: &Host, prefix: &str) -> Option<Json> {
+    let (_, (_, text)) = host.rows.iter().find(|(key, _)| key.starts_with(prefix))?;
+    Some(counterfoil::json::parse(text).unwrap())
+}
+
+/// The intent's record.
+pub fn record(host: &Host) -> Json {
+    row(host, "intent/").unwrap()
+}
+
+pub fn intent_id(host: &Host) -> String {
+    let key = host.rows.keys().find(|key| key.starts_with("intent/")).unwrap();
+    key.trim_start_matches("intent/").to_owned()
+}
+
+/// The wallet's record; null before there is one.
+pub fn wallet_record(host: &Host) -> Json {
+    row(host, "wallet/").unwrap_or(Json::Null)
+}
+
+/// `state amount` of everything the wallet holds.
+pub fn held(host: &Host) -> Vec<String> {
+    let wallet = wallet_record(host);
+    let entries = wallet.get("entries").unwrap().as_array().unwrap();
+    entries
+        .iter()
+        .map(|entry| format!("{} {}", text(entry, "state"), text(entry, "amount")))
+        .collect()
+}
+
+/// The permit that the signer is asked for.
+pub fn permit(asked: &Json) -> &Json {
+    let sign = asked.get("sign").unwrap_or_else(|| panic!("{}", asked.to_text()));
+    sign.get("permit2Authorization").unwrap()
 }
 
 pub fn assert_fails(effect: &Json, code: &str, money: &str) {
@@ -203,6 +234,11 @@ pub fn price_of(token: &str, amount: u64, seller: &str) -> String {
     let price = format!(
         r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{token}","payTo":"{seller}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}]}}"#
     );
+    priced(&price)
+}
+
+/// The 402 answer that asks this price.
+pub fn priced(price: &str) -> String {
     let header = base64::encode(price.as_bytes());
     format!(
         r#"{{"type":"answer","answer":{{"status":402,"headers":{{"payment-required":"{header}"}},"body":"{{}}"}}}}"#

@@ -8,7 +8,7 @@ use counterfoil::json::{self, Json};
 use counterfoil::{base64, checked, conflict, digest, hex, intent, signing};
 
 use crate::chain::{text, Chain, Cheque, Second, FINAL_LAG, GENESIS};
-use crate::world::signed_in;
+use crate::world::{loaded, signed_in};
 
 const TOKENS: [&str; 2] = [
     "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
@@ -436,21 +436,7 @@ impl Town {
     fn perform(&mut self, worker: usize, intent: usize, effect: &Effect) -> Result<Event, String> {
         let journal = JOURNAL_OF[worker];
         Ok(match effect {
-            Effect::Load(keys) => {
-                let rows = &self.journals[journal].rows;
-                let found = keys.iter().filter_map(|key| {
-                    let (rev, text) = rows.get(key)?;
-                    Some(client::Record {
-                        key: key.clone(),
-                        rev: *rev,
-                        text: text.clone(),
-                    })
-                });
-                Event::Loaded {
-                    records: found.collect(),
-                    since: None,
-                }
-            }
+            Effect::Load(keys) => loaded(&self.journals[journal].rows, keys),
             Effect::Persist(writes) => self.persist(journal, intent, writes)?,
             Effect::Sign(what) => self.sign(journal, intent, what)?,
             Effect::Send(None) if self.fault(100) => answer(r#"{"transport":"reset"}"#),

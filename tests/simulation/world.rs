@@ -139,6 +139,22 @@ fn text(json: &Json, name: &str) -> String {
         .to_owned()
 }
 
+/// The records under these keys, as a journal's rows hold them.
+pub fn loaded(rows: &BTreeMap<String, (u64, String)>, keys: &[String]) -> Event {
+    let found = keys.iter().filter_map(|key| {
+        let (rev, text) = rows.get(key)?;
+        Some(client::Record {
+            key: key.clone(),
+            rev: *rev,
+            text: text.clone(),
+        })
+    });
+    Event::Loaded {
+        records: found.collect(),
+        since: None,
+    }
+}
+
 /// What was signed, as this world keeps it: of a permit the members that mean the same.
 pub fn signed_in(holder: &Json) -> Json {
     let Some(permit) = holder.get("permit2Authorization") else {
@@ -490,21 +506,7 @@ impl World {
         let spent = self.next() % 3;
         self.pass(spent);
         Ok(match effect {
-            Effect::Load(keys) => {
-                let rows = &self.journals[worker].rows;
-                let found = keys.iter().filter_map(|key| {
-                    let (rev, text) = rows.get(key)?;
-                    Some(client::Record {
-                        key: key.clone(),
-                        rev: *rev,
-                        text: text.clone(),
-                    })
-                });
-                Event::Loaded {
-                    records: found.collect(),
-                    since: None,
-                }
-            }
+            Effect::Load(keys) => loaded(&self.journals[worker].rows, keys),
             Effect::Persist(writes) => self.persist(worker, writes)?,
             Effect::Sign(what) => self.sign(worker, what)?,
             Effect::Send(None) => self.quote(),

@@ -1,25 +1,23 @@
 // Where purchases are killed: a chain with the real token, sellers, and the checks after each purchase.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { addressOfKey } from "counterfoil/raw";
 import { fileJournal } from "counterfoil/node";
 import { KEYS, startChain, USDC } from "../../../demo/chain.mjs";
 import { FAULTS } from "../../../demo/faults.mjs";
 import { REPORT, startSeller } from "../../../demo/seller.mjs";
+import { runKilled } from "./killed.mjs";
 
 const AGENT = fileURLToPath(new URL("./agent.mjs", import.meta.url));
 const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 /** What each seller sells. */
 export const GOODS = { body: REPORT, sha256: createHash("sha256").update(REPORT).digest("hex") };
-const LONGEST = 120_000; // ms, of one process
 export const payer = addressOfKey(Buffer.from(KEYS.payer.slice(2), "hex"));
 const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 
@@ -78,22 +76,7 @@ export async function openMarket() {
 /** Runs the agent; at its point it is killed by a signal that can't be caught. */
 export async function run(purchase, options = {}) {
   const { name, ...given } = { ...purchase, ...options };
-  const child = spawn(process.execPath, [AGENT, JSON.stringify(given)], { env: { ...process.env, AGENT_KEY: KEYS.payer }, stdio: ["ignore", "pipe", "pipe"] });
-  const late = setTimeout(() => child.kill("SIGKILL"), LONGEST);
-  const said = {};
-  let errors = "";
-  child.stderr.on("data", (chunk) => (errors += chunk));
-  const exit = new Promise((done) => child.once("close", (code, signal) => done(signal ?? code)));
-  for await (const line of createInterface({ input: child.stdout })) {
-    const told = JSON.parse(line);
-    said[told.event] = told;
-    if (told.event === "here") child.kill("SIGKILL");
-  }
-  const ended = await exit;
-  clearTimeout(late);
-  if (said.here) assert.equal(ended, "SIGKILL", `${name}: the kill at ${said.here.label} came too late`);
-  else assert.ok(said.end, `${name}: the process ended with ${ended}: ${errors.slice(0, 2000)}`);
-  return { killedAt: said.here?.label, end: said.end };
+  return runKilled(AGENT, given, name);
 }
 
 export const signedIn = ({ signed }) => (existsSync(signed) ? readFileSync(signed, "utf8").trim().split("\n").map((line) => JSON.parse(line)) : []);
