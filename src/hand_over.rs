@@ -179,13 +179,14 @@ impl HandOver {
     /// Whether it holds together.
     fn check(&self) -> Result<(), Error> {
         let fingerprint = self.request.fingerprint()?;
-        let intent_id = match &self.id {
-            Some(id) => intent::explicit_intent_id(&self.payer, id)?,
-            None => {
-                let (scope, parent) = (&self.scope, self.parent.as_deref());
-                intent::unnamed_intent_id(&self.payer, &fingerprint, self.occurrence, scope, parent)?
-            }
-        };
+        let intent_id = intent::purchase_intent_id(
+            &self.payer,
+            self.id.as_deref(),
+            &fingerprint,
+            self.occurrence,
+            &self.scope,
+            self.parent.as_deref(),
+        )?;
         let open = |attempt: &Attempt| {
             attempt.state == State::Sent
                 && *attempt == attempt.in_flight(&self.from)

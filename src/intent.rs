@@ -78,6 +78,22 @@ pub fn explicit_intent_id(principal: &Address, id: &str) -> Result<String, Error
     Ok(hex::encode(digest::tagged(EXPLICIT_TAG, &intent)?))
 }
 
+/// The id of a purchase: by the caller's own id, else by the request, the scope and the number of the call. Errors: those of
+/// [`explicit_intent_id`] and [`unnamed_intent_id`].
+pub fn purchase_intent_id(
+    principal: &Address,
+    id: Option<&str>,
+    fingerprint: &[u8; 32],
+    occurrence: u64,
+    scope: &str,
+    parent: Option<&str>,
+) -> Result<String, Error> {
+    match id {
+        Some(id) => explicit_intent_id(principal, id),
+        None => unnamed_intent_id(principal, fingerprint, occurrence, scope, parent),
+    }
+}
+
 /// The EIP-3009 nonce of an intent: tag `counterfoil/nonce/v1` over
 /// `{"asset","generation","index","intentId","network","payer"}`; HMAC-SHA-256 under the secret, plain SHA-256 without
 /// one. Terms, windows and quotes are no part of it, so every signature of the intent competes for one slot. Never all

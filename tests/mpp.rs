@@ -548,7 +548,7 @@ fn delivered(host: &mut Host, answer: &str) -> (String, String) {
     host.on(&format!(
         r#"{{"type":"body","status":200,"headers":{{}},"sha256":"{hash}","length":1,"body":"eA==","complete":true}}"#
     ));
-    let wallet = wallet_record(&host);
+    let wallet = wallet_record(host);
     let entry = &wallet.get("entries").unwrap().as_array().unwrap()[0];
     let resolution = resolution.get("resolution").unwrap();
     (

@@ -1,7 +1,7 @@
 //! The claim of a purchase that was paid and not delivered: put together from the record, signed, written down, handed over.
 
 use super::record::{Intent, Status};
-use super::{done, fail, persist, recover, sign, Context, Effect, Failure, Phase, State, Then};
+use super::{done, fail, persist, retry, sign, Context, Effect, Failure, Phase, State, Then};
 use crate::address::Address;
 use crate::attempt::{self, Attempt};
 use crate::authorization::{Authorization, Method};
@@ -42,7 +42,7 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
         Status::Delivered => Some(Code::ClaimDelivered.into()),
         _ if is(attempt::State::WrongTerms) => Some(Code::PaidWrongTerms.into()),
         _ if is(attempt::State::PartlyPaid) => Some(Code::PartlyPaid.into()),
-        Status::Open if is(attempt::State::Sent) => Some(recover::unresolved_failure(state, context)),
+        Status::Open if is(attempt::State::Sent) => Some(retry::unresolved_failure(state, context)),
         Status::Open if is(attempt::State::Paid) => {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }

@@ -5,7 +5,7 @@
 
 use super::record::{Handed, Intent, Status};
 use super::{
-    buy, done, fail, may_sign, persist, recover, sign, Context, Effect, Failure, Phase, State, Then,
+    buy, done, fail, may_sign, persist, recover, retry, sign, Context, Effect, Failure, Phase, State, Then,
 };
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
@@ -90,7 +90,7 @@ pub(super) fn ended(state: &State, intent: &Intent) -> Option<Failure> {
         // Whoever takes it could not tell by the slot that a challenge's nonce is open.
         _ if dictated(intent) => Some(Code::MppUnsupported.into()),
         _ if paid || intent.attempts.iter().any(moved) => Some(Code::HandOverPaid.into()),
-        _ if intent.is_conflicted() => Some(recover::conflict_failure(state)),
+        _ if intent.is_conflicted() => Some(retry::conflict_failure(state)),
         _ => None,
     }
 }
@@ -167,7 +167,7 @@ pub(super) fn undecided(state: &mut State, context: Context<'_>) -> Result<Effec
 
 /// Why what was read of an attempt does not say that nothing has moved.
 pub(super) fn unread(attempt: &Attempt) -> Option<Failure> {
-    let verdict = recover::last_verdict(attempt);
+    let verdict = retry::last_verdict(attempt);
     let is = |kind: VerdictKind| verdict == Some(kind.as_str());
     match verdict {
         _ if is(VerdictKind::NotYet) => None,

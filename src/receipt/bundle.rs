@@ -1,6 +1,8 @@
 //! The profile of a counterfoil bundle: the payer's own records, checked against themselves, the signatures, the seller's
 //! answers, and the chain evidence that the caller hands in.
 
+mod signed;
+
 use super::checks::Checks;
 use super::material::{self, Material, Subject};
 use super::record::{Attempt, Quote, Record};
@@ -17,7 +19,6 @@ use crate::json::Json;
 use crate::mpp::receipt::Receipt;
 use crate::network::Network;
 use crate::quote;
-use crate::x402::payment_required::{Signing, Terms};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
 const DOES_NOT_PROVE: &[&str] = &[
@@ -71,7 +72,7 @@ fn purchase(
     checks: &mut Checks,
 ) -> Result<Json, Error> {
     identity(record, checks)?;
-    signed(record, checks)?;
+    signed::signed(record, checks)?;
     let settlement = record
         .attempts
         .iter()
@@ -194,20 +195,14 @@ fn amount(
 
 /// Who wants what: the intent's id, the request, the offers.
 fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
-    let expected = match record.id {
-        Some(id) => intent::explicit_intent_id(&record.principal, id)?,
-        // Without an id of the caller's the intent is the request, the scope and the number of the call.
-        None => {
-            let (scope, parent) = (record.scope, record.parent);
-            intent::unnamed_intent_id(
-                &record.principal,
-                &record.fingerprint,
-                record.occurrence,
-                scope,
-                parent,
-            )?
-        }
-    };
+    let expected = intent::purchase_intent_id(
+        &record.principal,
+        record.id,
+        &record.fingerprint,
+        record.occurrence,
+        record.scope,
+        record.parent,
+    )?;
     checks.equal("intent.id", &expected.as_str(), &record.intent_id);
     let fingerprint = record.request.fingerprint()?;
     checks.equal(
@@ -226,172 +221,6 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     if let Some((computed, recorded)) = changed.or(hashes.last()) {
         checks.equal("quote.hash", &hex::encode(computed), &hex::encode(recorded));
     }
-    Ok(())
-}
-
-/// What was signed and sent, over every attempt: each check shows the first that fails, else the last.
-fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> {
-    const IDS: [&str; 5] = [
-        "authorization.terms",
-        "authorization.domain",
-        "authorization.nonce",
-        "payment.header",
-        "signature",
-    ];
-    if record.attempts.is_empty() {
-        IDS.iter()
-            .for_each(|id| checks.missing(id, "Nothing was signed."));
-        return Ok(());
-    }
-    let mut each = Vec::new();
-    let attempts = record.attempts.iter().enumerate();
-    let slots = attempts
-        .flat_map(|(index, attempt)| (0..).zip(attempt.slots()).map(move |slot| (index, attempt, slot)));
-    for (index, whole, (part, attempt)) in slots {
-        let mut one = checks.beside();
-        let quote = record.quote_of(attempt);
-        match quote.map(|quote| (quote, quote.offered.terms())) {
-            Some((quote, Ok(terms))) => {
-                terms_signed(record, attempt, part, &terms, &mut one)?;
-                header(whole, quote, &mut one);
-            }
-            Some((_, Err(error))) => one.fail("authorization.terms", error.code.meaning()),
-            None => one.fail(
-                "authorization.terms",
-                "The offer that it pays is not in the record.",
-            ),
-        }
-        match &attempt.authorization {
-            Authorization::Eip3009(_, domain) => material::domain(&mut one, domain),
-            // It was read as Permit2's own, which is the same for every token.
-            Authorization::Permit2(..) => one.pass("authorization.domain"),
-        }
-        nonce(record, attempt, part, &mut one)?;
-        match attempt.signature {
-            Some(signature) => {
-                let signed = &attempt.authorization;
-                let signer = signed.recover(signature);
-                let own = signer.as_ref().is_ok_and(|signer| *signer == signed.from());
-                // Whoever says that the payer is a contract can't have its signature called verified by that, nor forged.
-                let signer = match record.contract_wallet && !own {
-                    true => Err(Error::new(Code::ContractSignature, "")),
-                    false => signer,
-                };
-                material::signed_by(&mut one, "signature", &signed.from(), signer);
-            }
-            None if attempt.given => {
-                one.missing(
-                    "signature",
-                    "Another actor signed it: its own journal has the signature.",
-                );
-            }
-            None if Some(index) == record.paying() => {
-                one.missing("signature", "This attempt was never signed.");
-            }
-            None => one.skip("signature", "An attempt that was never signed."),
-        }
-        each.push(one);
-    }
-    IDS.iter().for_each(|id| checks.worst(id, &each));
-    Ok(())
-}
-
-fn terms_signed(
-    record: &Record,
-    attempt: &Attempt,
-    part: u64,
-    terms: &Terms,
-    checks: &mut Checks,
-) -> Result<(), Error> {
-    let share = usize::try_from(part).ok().and_then(|part| terms.shares.get(part));
-    let Some(share) = share else {
-        checks.fail("authorization.terms", "The offer asks for fewer parts.");
-        return Ok(());
-    };
-    let signed = &attempt.authorization;
-    let network = signed.network()?;
-    let domain = match (signed, &terms.signing) {
-        (Authorization::Eip3009(_, domain), Signing::Eip3009(offered)) => domain == offered,
-        (Authorization::Permit2(permit, _), Signing::Permit2 | Signing::Upto(_)) => {
-            let facilitator = match terms.signing {
-                Signing::Upto(facilitator) => Some(facilitator),
-                _ => None,
-            };
-            (&network, signed.asset()) == (&terms.network, terms.asset) && permit.facilitator == facilitator
-        }
-        _ => false,
-    };
-    let equal =
-        (signed.from(), signed.to(), signed.value()) == (record.principal, share.to, share.amount) && domain;
-    checks.equal_text(
-        "authorization.terms",
-        equal,
-        format!(
-            "{} of {} on {} from {} to {}",
-            share.amount, terms.asset, terms.network, record.principal, share.to
-        ),
-        format!(
-            "{} of {} on {network} from {} to {}",
-            signed.value(),
-            signed.asset(),
-            signed.from(),
-            signed.to()
-        ),
-    );
-    Ok(())
-}
-
-fn header(attempt: &Attempt, quote: &Quote, checks: &mut Checks) {
-    const ID: &str = "payment.header";
-    let (Some((name, value)), Some(signature)) = (attempt.header, attempt.signature) else {
-        // Whether that matters, the check of its signature says.
-        return checks.skip(ID, "This attempt was never sent.");
-    };
-    let parts = attempt
-        .parts
-        .iter()
-        .map(|part| (&part.authorization, part.signature.unwrap_or_default()));
-    let signed: Vec<_> = core::iter::once((&attempt.authorization, signature))
-        .chain(parts)
-        .collect();
-    let built = quote.offered.payment(&signed, attempt.payment_id);
-    let built = built.and_then(|payment| Ok((payment.name, payment.content.to_canonical()?)));
-    let sent = quote
-        .offered
-        .content(value)
-        .and_then(|content| content.to_canonical());
-    match (built, sent) {
-        (Ok((expected, built)), Ok(sent)) if name == expected && built == sent => checks.pass(ID),
-        (Err(error), _) | (_, Err(error)) => checks.fail(ID, error.code.meaning()),
-        _ => checks.fail(ID, "The header holds something else than was signed for."),
-    }
-}
-
-fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> Result<(), Error> {
-    const ID: &str = "authorization.nonce";
-    let quote = record.quote_of(attempt);
-    if let Some(challenge) = quote.and_then(|quote| quote.offered.challenge()) {
-        let (dictated, signed) = (challenge.nonce(), attempt.authorization.nonce());
-        checks.equal(ID, &hex::encode(dictated), &hex::encode(signed));
-        return Ok(());
-    }
-    if record.keyed {
-        checks.skip(
-            ID,
-            "It is keyed with the payer's secret, which is not in the bundle.",
-        );
-        return Ok(());
-    }
-    let signed = &attempt.authorization;
-    let (network, asset) = (signed.network()?, signed.asset());
-    let payer = record.principal;
-    let (id, generation) = (record.intent_id, attempt.generation);
-    let derive = match signed.method() {
-        Method::Eip3009 => intent::authorization_nonce,
-        Method::Permit2 => intent::permit2_nonce,
-    };
-    let expected = derive(id, &payer, &network, &asset, generation, part, None)?;
-    checks.equal(ID, &hex::encode(expected), &hex::encode(signed.nonce()));
     Ok(())
 }
 
