@@ -232,7 +232,7 @@ impl Intent {
 
     /// What those attempts signed for it.
     pub fn signed_for(&self, nonce: &[u8; 32]) -> Vec<Authorization> {
-        let signed = self.attempts.iter();
+        let signed = self.siblings(nonce).into_iter();
         signed
             .filter_map(|attempt| attempt.signed_for(nonce).cloned())
             .collect()
