@@ -1,17 +1,31 @@
 //! The boundary: the one place that knows JavaScript.
 //!
 //! Every function of the package is a named call. Its parameters come as one JSON text and, where bytes are needed, as an
-//! attachment; the answer is `{"ok": …}` or `{"error": {"code","field","next","money","message"}}`. The same
+//! attachment; the answer is `{"ok": …}` or `{"error": {"code","field","next","money"}}`. The same
 //! dispatch serves the vectors, so that Rust and JavaScript run one path. Modules below decode, call and encode.
+//!
+//! The package has several WebAssembly modules of one source. Features of the crate say which calls a module answers, and so what of the
+//! crate is in it: `verify` reads and verifies, `pay` pays and sells. Nothing else depends on them.
 
+#[cfg(feature = "pay")]
 mod client;
+#[cfg(feature = "verify")]
 mod core;
+#[cfg(feature = "pay")]
 mod mpp;
+#[cfg(feature = "verify")]
 mod proof;
+#[cfg(feature = "pay")]
 mod sale;
+#[cfg(feature = "pay")]
 mod seller;
+#[cfg(feature = "pay")]
+mod signing;
+#[cfg(feature = "verify")]
 mod values;
+#[cfg(feature = "verify")]
 mod verify;
+#[cfg(feature = "pay")]
 mod x402;
 
 use zeroize::{Zeroize, Zeroizing};
@@ -74,20 +88,32 @@ fn run(
         bytes,
         secret,
     };
-    [
+    let modules: &[fn(&str, &Input) -> Option<Result<Json, Error>>] = &[
+        #[cfg(feature = "verify")]
         values::call,
+        #[cfg(feature = "verify")]
         core::call,
-        x402::call,
-        mpp::call,
+        #[cfg(feature = "verify")]
         verify::call,
+        #[cfg(feature = "verify")]
         proof::call,
+        #[cfg(feature = "pay")]
+        signing::call,
+        #[cfg(feature = "pay")]
+        x402::call,
+        #[cfg(feature = "pay")]
+        mpp::call,
+        #[cfg(feature = "pay")]
         client::call,
+        #[cfg(feature = "pay")]
         seller::call,
+        #[cfg(feature = "pay")]
         sale::call,
-    ]
-    .iter()
-    .find_map(|module| module(name, &input))
-    .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
+    ];
+    modules
+        .iter()
+        .find_map(|module| module(name, &input))
+        .unwrap_or_else(|| Err(Error::new(Code::UnknownCall, "")))
 }
 
 /// Overwrites the stack below the caller's frame. Types that wipe themselves do so where they end; moving them leaves copies
@@ -107,7 +133,6 @@ pub fn error_json(error: &Error) -> Json {
         ("field", Json::text(error.field.as_str())),
         ("next", Json::text(error.code.next().as_str())),
         ("money", Json::text(error.code.money().as_str())),
-        ("message", Json::text(error.code.meaning())),
     ])
 }
 
@@ -132,18 +157,21 @@ mod bindings {
     }
 
     /// SHA-256 without the detour through text.
+    #[cfg(feature = "verify")]
     #[wasm_bindgen]
     pub fn sha256(bytes: &[u8]) -> Vec<u8> {
         crate::digest::sha256(bytes).to_vec()
     }
 
     /// RFC 8785 text, without the detour through text within text. Nothing where the call of this name has an error to tell.
+    #[cfg(feature = "verify")]
     #[wasm_bindgen]
     pub fn canonicalize(json: &[u8]) -> Option<String> {
         json::utf8(json).and_then(json::canonicalize).ok()
     }
 
     /// SHA-256 of that text, in one crossing.
+    #[cfg(feature = "verify")]
     #[wasm_bindgen(js_name = canonicalSha256)]
     pub fn canonical_sha256(json: &[u8]) -> Option<Vec<u8>> {
         let text = canonicalize(json)?;

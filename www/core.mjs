@@ -4,5 +4,4 @@
 export { sha256 } from "./counterfoil/src/hashes.mjs";
 export { cut, inUnits, networkName, visible, visibleAscii, visibleLines } from "./counterfoil/src/display.mjs";
 export { CounterfoilError } from "./counterfoil/src/errors.mjs";
-export { verifyReceipt } from "./counterfoil/src/verify.mjs";
-export { load } from "./counterfoil/src/wasm.mjs";
+export { load, verifyReceipt } from "./counterfoil/src/verify.mjs";

@@ -1,7 +1,7 @@
 // The JavaScript half of the build: node xtask/bundle.mjs <package folder>
 //
-// Browsers get the sources as they are. Node gets one CommonJS bundle with the module inside, and an entry of each kind for
-// every sub-path that names what it takes from there: whoever imports and whoever requires share one instance.
+// Browsers get the sources as they are. Node gets one CommonJS bundle, beside it every module as text, which is read when it is needed, and an
+// entry of each kind for every sub-path that names what it takes from there: whoever imports and whoever requires share one instance.
 
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -20,7 +20,7 @@ await writeCommonJsTypes();
 
 /** src/codes.mjs: the error registry as the core tells it, so that it can be read before anything is loaded. */
 async function writeCodes() {
-  const glue = await import(pathToFileURL(at("wasm/glue.mjs")));
+  const glue = await import(pathToFileURL(at("wasm/counterfoil.mjs")));
   glue.initSync({ module: await readFile(at("wasm/counterfoil_bg.wasm")) });
   const { ok, error } = JSON.parse(glue.call("errorCodes", new TextEncoder().encode("{}")));
   if (error) throw new Error(`the core does not tell its error codes: ${error.code}`);
@@ -36,18 +36,25 @@ async function writeInline() {
 
 async function writeNode() {
   await mkdir(at("dist"));
+  for (const name of ["counterfoil", "verify", "verify_simd"]) {
+    const wasm = await readFile(at(`wasm/${name}_bg.wasm`));
+    await writeFile(at(`dist/${name}_bg.cjs`), `"use strict";\nmodule.exports =\n  "${wasm.toString("base64")}";\n`);
+  }
   const all = Object.entries(entries).map(([name, path]) => `export * as ${name} from "./${path}";`);
   await build({
     stdin: {
-      contents: `import { base64 } from "./wasm-base64.mjs";
-import { carry } from "./wasm.mjs";
-carry(() => Buffer.from(base64, "base64"));
+      contents: `import "./whole.mjs";
+import { lanes } from "./verifier.mjs";
+import { modules } from "./wasm.mjs";
+modules.whole.carry(() => Buffer.from(require("./counterfoil_bg.cjs"), "base64"));
+modules.verifier.carry(() => Buffer.from(lanes() ? require("./verify_simd_bg.cjs") : require("./verify_bg.cjs"), "base64"));
 ${all.join("\n")}`,
       resolveDir: at("src"),
       sourcefile: "all.mjs",
     },
     outfile: at("dist/all.cjs"),
     bundle: true,
+    external: ["./*_bg.cjs"],
     format: "cjs",
     platform: "node",
     target: "node20",

@@ -2,7 +2,7 @@
 // show the core two different values; byte arrays and keys go beside it. No rule about money stands on this side.
 
 import { CounterfoilError } from "./errors.mjs";
-import { enter } from "./wasm.mjs";
+import { enter, enterAny, enterBulk } from "./wasm.mjs";
 
 const LARGEST_ATTACHMENT = 1 << 29;
 const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
@@ -52,16 +52,30 @@ export function toHex(bytes) {
   return hex;
 }
 
-/** Calls the core with an object of parameters. */
+/** Calls the whole core with an object of parameters. */
 export function call(name, params, bytes, secret) {
-  return callText(name, snapshot(params), bytes, secret);
+  return pass(enter, name, snapshot(params), bytes, secret);
 }
 
-/** Calls the core with parameters that are a JSON text already. */
+/** Calls the whole core with parameters that are a JSON text already. */
 export function callText(name, params, bytes, secret) {
+  return pass(enter, name, params, bytes, secret);
+}
+
+/** A call that the verifier answers as well: whoever loaded only that can make it. */
+export function callAny(name, params, bytes) {
+  return pass(enterAny, name, snapshot(params), bytes);
+}
+
+/** One that is much work: it goes to the verifier, where that is there. */
+export function callBulk(name, params, bytes) {
+  return pass(enterBulk, name, snapshot(params), bytes);
+}
+
+function pass(into, name, params, bytes, secret) {
   wellFormed(name);
   wellFormed(params);
-  const answer = JSON.parse(enter("call", [name, utf8(params), attachment(bytes, "bytes"), attachment(secret, "secret")]));
+  const answer = JSON.parse(into("call", [name, utf8(params), attachment(bytes, "bytes"), attachment(secret, "secret")]));
   if ("error" in answer) throw new CounterfoilError(answer.error.code, answer.error);
   return answer.ok;
 }

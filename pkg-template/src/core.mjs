@@ -1,6 +1,7 @@
 // counterfoil/core: x402, signing, hashes, keys and decisions. Synchronous and pure.
 
 import { call, object } from "./boundary.mjs";
+import "./whole.mjs";
 
 export { canonicalSha256, canonicalize, sha256 } from "./hashes.mjs";
 

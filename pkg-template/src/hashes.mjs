@@ -1,7 +1,7 @@
 // Canonical JSON and SHA-256. Hashing is the host's own where it has it, and the core's elsewhere.
 
-import { attachment, call, isWellFormed, missing, toHex, utf8 } from "./boundary.mjs";
-import { enter } from "./wasm.mjs";
+import { attachment, callAny, isWellFormed, missing, toHex, utf8 } from "./boundary.mjs";
+import { enterAny } from "./wasm.mjs";
 
 const nodeCrypto = globalThis.process?.getBuiltinModule?.("node:crypto");
 /** Node's own answers at once; of two ways to it `hash` is the shorter one, and the newer. */
@@ -12,7 +12,7 @@ const WORTH_SUBTLE = 27 << 10;
 
 export function sha256(bytes) {
   const data = attachment(bytes, "bytes") ?? missing("bytes");
-  return native && data.length >= WORTH_NATIVE ? `0x${native(data)}` : toHex(enter("sha256", [data]));
+  return native && data.length >= WORTH_NATIVE ? `0x${native(data)}` : toHex(enterAny("sha256", [data]));
 }
 
 /** SHA-256 of bytes that come in pieces. */
@@ -48,16 +48,16 @@ export function concat(chunks, length) {
 }
 
 export function canonicalize(json) {
-  return canonical("canonicalize", json) ?? call("canonicalize", { json });
+  return canonical("canonicalize", json) ?? callAny("canonicalize", { json });
 }
 
 export function canonicalSha256(json) {
   if (native && json?.length >= WORTH_NATIVE) return `0x${native(canonicalize(json))}`;
   const digest = canonical("canonicalSha256", json);
-  return digest ? toHex(digest) : call("canonicalSha256", { json });
+  return digest ? toHex(digest) : callAny("canonicalSha256", { json });
 }
 
 /** By the short way, which gives nothing where there is an error to tell. */
 function canonical(name, json) {
-  return typeof json === "string" && isWellFormed(json) ? enter(name, [utf8(json)]) : undefined;
+  return typeof json === "string" && isWellFormed(json) ? enterAny(name, [utf8(json)]) : undefined;
 }

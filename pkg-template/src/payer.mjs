@@ -8,6 +8,7 @@ import { digest, sha256 } from "./hashes.mjs";
 import { isNew, recover as recoverHistory } from "./history.mjs";
 import { askContract, readEvidence } from "./rpc.mjs";
 import { trustOf } from "./trust.mjs";
+import "./whole.mjs";
 
 const decoder = new TextDecoder();
 

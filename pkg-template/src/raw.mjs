@@ -1,6 +1,7 @@
 // counterfoil/raw: primitives for tests and auditors. Not covered by semantic versioning.
 
-import { call, fromHex } from "./boundary.mjs";
+import { call, callAny, fromHex } from "./boundary.mjs";
+import "./whole.mjs";
 
 export { call, callText } from "./boundary.mjs";
 
@@ -62,6 +63,11 @@ export function explicitIntentId(principal, id) {
 
 export function defaultSecret(privateKey) {
   return fromHex(call("defaultSecret", {}, undefined, privateKey));
+}
+
+/** What a bundle or a claim says is to be read from the chain. */
+export function evidenceTargets(receipt) {
+  return callAny("bundleEvidenceTargets", { receipt });
 }
 
 /** What the trie of that root holds under the key, null when the proof shows that there is nothing. */

@@ -1,7 +1,7 @@
 // Reads what the core needs to judge a nonce, over JSON-RPC. It collects answers and judges none of them: a source that
 // can't be read is reported as such, and what the answers mean is for `resolve`.
 
-import { call } from "./boundary.mjs";
+import { callAny } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { readProofs } from "./proofs.mjs";
 
@@ -31,7 +31,7 @@ export async function readEvidence(rpcs, { method = "eip3009", asset, payer, non
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
   const permit2 = method === "permit2";
-  const slots = proofs && !permit2 && call("proofSlots", { payer, nonce, layouts: proofs.layouts });
+  const slots = proofs && !permit2 && callAny("proofSlots", { payer, nonce, layouts: proofs.layouts });
   const what = { asset, payer: word(payer), nonce: permit2 ? BigInt(nonce) : word(nonce), tag, lowest, slots };
   const read = permit2 ? permitEvidence : evidence;
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start, what)));

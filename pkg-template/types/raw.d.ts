@@ -31,6 +31,8 @@ export function addressOfKey(privateKey: Uint8Array): Address;
 export function explicitIntentId(principal: Address, id: string): string;
 /** What keys nonces and payment ids when the payer configures no secret. */
 export function defaultSecret(privateKey: Uint8Array): Uint8Array;
+/** What a bundle or a claim says is to be read from the chain, for each payment; nothing for other documents. */
+export function evidenceTargets(receipt: string): { network: Network; asset: Address; payer: Address; nonce: string; method?: "permit2" }[];
 /** What a Merkle-Patricia proof shows: the value under the key, or null when there is none. Throws `proof_*` for anything that is no proof. */
 export function trieVerify(v: { root: Hex; key: Hex; proof: Hex[] }): Hex | null;
 /** The root of the trie of these entries, and the proof of what it holds under the key. */

@@ -4,6 +4,12 @@ import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Findi
 
 export type { Finding } from "./values.js";
 
+/**
+ * As `load` of `counterfoil`, for what this sub-path exports: it fetches a module of its own, a part of the whole one, or nothing where the whole one is
+ * loaded. Without a source it takes the build for engines that have vectors of 128 bits where the engine has them; both give the same answers.
+ */
+export function load(source?: URL | string | Response | Uint8Array | WebAssembly.Module): Promise<void>;
+
 export type CheckState = "pass" | "fail" | "not_checked";
 export interface Check { id: string; state: CheckState; title: string; why: string; expected?: string; actual?: string; required: boolean }
 export interface Report {

@@ -1,4 +1,4 @@
-//! Calls about typed data, authorizations and signatures.
+//! Calls about typed data, authorizations and signatures that are there.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,25 +8,22 @@ use crate::eip3009::{Authorization, AuthorizationDigest, Cancellation};
 use crate::eip712::{self, Domain};
 use crate::erc1271::{self, Answer};
 use crate::error::{Code, Error};
+use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::permit2::Permit;
 use crate::secp256k1::{self, Claim, Encoding, Keys};
-use crate::{checked, hex, signing};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     Some(match name {
         "authorizationDigest" => authorization_digest(input),
-        "signAuthorization" => sign_authorization(input),
         "recoverPayer" => recover_payer(input),
         "permit2Digest" => permit2_digest(input),
         "permit2TypedData" => permit(input).map(|(permit, chain_id)| permit.typed_data(chain_id)),
-        "signPermit2" => sign_permit2(input),
         "recoverPermit2Payer" => recover_permit2_payer(input),
         "cancellationDigest" => cancellation_digest(input),
         "cancellationCalldata" => cancellation_calldata(input),
-        "signTypedData" => sign_typed_data(input),
         "hashTypedData" => hash_typed_data(input),
         "contractQuestion" => contract_question(input),
         "contractAnswer" => input.json.read("answer", Json::as_str).map(|text| {
@@ -36,20 +33,11 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
                 Answer::Nobody => "nobody",
             })
         }),
-        "addressOfKey" => input
-            .secret("privateKey")
-            .and_then(signing::address_of_key)
-            .map(|key| key.to_json()),
         "verifySignatures" => verify_signatures(input),
         "verifySignaturesPacked" => input.bytes("packed").map(verify_packed),
         "forgetKeys" => Ok(forget_keys()),
-        "rawSignDigest" => sign_digest(input),
         "rawRecover" => recover(input),
         "rawVerify" => verify(input),
-        "rawPublicKey" => input
-            .secret("privateKey")
-            .and_then(signing::public_key)
-            .map(encoded),
         _ => return None,
     })
 }
@@ -65,15 +53,15 @@ fn contract_question(input: &Input) -> Result<Json, Error> {
     ]))
 }
 
-fn encoded(bytes: impl AsRef<[u8]>) -> Json {
+pub(super) fn encoded(bytes: impl AsRef<[u8]>) -> Json {
     Json::text(hex::encode(bytes))
 }
 
-fn digest32(json: &Json) -> Result<[u8; 32], Error> {
+pub(super) fn digest32(json: &Json) -> Result<[u8; 32], Error> {
     hex::decode_array(json.as_str()?)
 }
 
-fn authorization(input: &Input) -> Result<(Authorization, Domain), Error> {
+pub(super) fn authorization(input: &Input) -> Result<(Authorization, Domain), Error> {
     let authorization = input.json.read("authorization", Authorization::from_json)?;
     Ok((authorization, input.json.read("domain", Domain::from_json)?))
 }
@@ -92,7 +80,7 @@ fn hashes(digest: &AuthorizationDigest) -> Json {
 }
 
 /// The permit and the chain that it is signed for.
-fn permit(input: &Input) -> Result<(Permit, u64), Error> {
+pub(super) fn permit(input: &Input) -> Result<(Permit, u64), Error> {
     let permit = input.json.read("permit", Permit::from_json)?;
     let network = input.json.read("network", Network::from_json)?;
     let chain_id = network
@@ -105,11 +93,6 @@ fn permit2_digest(input: &Input) -> Result<Json, Error> {
     permit(input).map(|(permit, chain_id)| hashes(&permit.digest(chain_id)))
 }
 
-fn sign_permit2(input: &Input) -> Result<Json, Error> {
-    let (permit, chain_id) = permit(input)?;
-    checked::sign_digest(&permit.digest(chain_id).digest, input.secret("privateKey")?).map(encoded)
-}
-
 fn recover_permit2_payer(input: &Input) -> Result<Json, Error> {
     let (permit, chain_id) = permit(input)?;
     let recover = |signature: &Json| permit.recover(chain_id, signature.as_str()?);
@@ -117,12 +100,6 @@ fn recover_permit2_payer(input: &Input) -> Result<Json, Error> {
         .json
         .read("signature", recover)
         .map(|address| address.to_json())
-}
-
-fn sign_authorization(input: &Input) -> Result<Json, Error> {
-    let (authorization, domain) = authorization(input)?;
-    let digest = authorization.digest(&domain)?.digest;
-    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn recover_payer(input: &Input) -> Result<Json, Error> {
@@ -148,19 +125,8 @@ fn cancellation_calldata(input: &Input) -> Result<Json, Error> {
     input.json.read("signature", calldata).map(encoded)
 }
 
-/// Input `{typedData}` and the key; answer the signature.
-fn sign_typed_data(input: &Input) -> Result<Json, Error> {
-    let digest = input.json.read("typedData", eip712::hash_typed_data)?;
-    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
-}
-
 fn hash_typed_data(input: &Input) -> Result<Json, Error> {
     input.json.read("typedData", eip712::hash_typed_data).map(encoded)
-}
-
-fn sign_digest(input: &Input) -> Result<Json, Error> {
-    let digest = input.json.read("digest", digest32)?;
-    checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }
 
 fn recover(input: &Input) -> Result<Json, Error> {

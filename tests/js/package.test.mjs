@@ -49,7 +49,7 @@ for (const subPath of subPaths) {
 }
 
 test("sub-paths that are not listed can't be reached", async () => {
-  for (const path of ["counterfoil/src/core.mjs", "counterfoil/dist/all.cjs", "counterfoil/wasm/glue.mjs"]) {
+  for (const path of ["counterfoil/src/core.mjs", "counterfoil/dist/all.cjs", "counterfoil/wasm/counterfoil.mjs"]) {
     await assert.rejects(import(path), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
     assert.throws(() => require(path), { code: "ERR_PACKAGE_PATH_NOT_EXPORTED" });
   }
@@ -79,18 +79,22 @@ test("the checksums are those of the files, and every file is in them", () => {
   }
 });
 
-test("every inlined copy of the module is the published one", () => {
-  const published = readFileSync(require.resolve("counterfoil/counterfoil_bg.wasm"));
-  for (const file of ["dist/all.cjs", "src/wasm-base64.mjs"]) {
-    const [, text] = readFileSync(join(home, file), "utf8").match(/base64 =\s*"([^"]+)"/);
-    assert.ok(Buffer.from(text, "base64").equals(published), file);
+const modules = { counterfoil: "counterfoil", verify: "verify", verify_simd: "verify" };
+
+test("every copy of a module as text is the published one", () => {
+  const copies = Object.keys(modules).map((name) => [name, `dist/${name}_bg.cjs`]);
+  for (const [name, file] of [...copies, ["counterfoil", "src/wasm-base64.mjs"]]) {
+    const [, text] = readFileSync(join(home, file), "utf8").match(/=\s*"([^"]+)"/);
+    assert.ok(Buffer.from(text, "base64").equals(readFileSync(require.resolve(`counterfoil/${name}_bg.wasm`))), file);
   }
 });
 
-test("the module imports nothing from the host but its own table", () => {
-  const module = new WebAssembly.Module(readFileSync(require.resolve("counterfoil/counterfoil_bg.wasm")));
-  const names = WebAssembly.Module.imports(module).map(({ module, name }) => `${module} ${name}`);
-  assert.deepEqual(names, ["./counterfoil_bg.js __wbindgen_init_externref_table"]);
+test("the modules import nothing from the host but their own table", () => {
+  for (const [name, glue] of Object.entries(modules)) {
+    const module = new WebAssembly.Module(readFileSync(require.resolve(`counterfoil/${name}_bg.wasm`)));
+    const names = WebAssembly.Module.imports(module).map(({ module, name }) => `${module} ${name}`);
+    assert.deepEqual(names, [`./${glue}_bg.js __wbindgen_init_externref_table`]);
+  }
 });
 
 test("the version is that of the crate", () => {

@@ -1,6 +1,7 @@
-//! The `.wasm` and its glue: cargo, wasm-bindgen, wasm-opt.
+//! The `.wasm` files and their glue: cargo, wasm-bindgen, wasm-opt.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use std::{env, fs};
 
 use anyhow::{bail, Context, Result};
@@ -10,56 +11,111 @@ use crate::shell::{available, cargo, command, digest, npm_ci, output, root, run,
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Builds `target/wasm/{counterfoil_bg.wasm, counterfoil.js}` and gives their folder. The two slow steps after cargo are
-/// left out while the linked module and the tools are the same.
-pub fn wasm() -> Result<PathBuf> {
-    let linked = compile()?;
-    npm_ci(&root())?;
-    let out = target().join("wasm");
-    let stamp = out.join("stamp");
-    let want = digest([
-        fs::read(&linked)?,
-        fs::read(root().join("package-lock.json"))?,
-        include_bytes!("build.rs").to_vec(),
-    ]);
-    if !fs::read_to_string(&stamp).is_ok_and(|have| have == want) {
-        let _ = fs::remove_dir_all(&out);
-        bind(&linked, &out)?;
-        optimise(&out.join("counterfoil_bg.wasm"))?;
-        fs::write(stamp, want)?;
+/// A WebAssembly module of the package. Its library is `modules/<glue>`, whose manifest says which features of the crate it has; in the
+/// package it is `wasm/<name>_bg.wasm` with the glue `wasm/<glue>.mjs`.
+pub struct Module {
+    pub name: &'static str,
+    /// Two modules that are used in the same way share it.
+    pub glue: &'static str,
+    /// For machines that multiply several numbers at once. Its parts are compiled for it too, in a folder of their own.
+    lanes: bool,
+}
+
+pub const MODULES: [Module; 3] = [
+    Module::new("counterfoil", "counterfoil"),
+    Module::new("verify", "verify"),
+    Module {
+        lanes: true,
+        ..Module::new("verify_simd", "verify")
+    },
+];
+
+impl Module {
+    const fn new(name: &'static str, glue: &'static str) -> Module {
+        Module {
+            name,
+            glue,
+            lanes: false,
+        }
     }
-    Ok(out)
+
+    /// The optimised module.
+    pub fn wasm(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).join(format!("{}_bg.wasm", self.glue))
+    }
+
+    /// The script that calls it.
+    pub fn script(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).join(format!("{}.js", self.glue))
+    }
+}
+
+/// Builds every module with its glue, each in a folder of its name, and gives the folder of those. The two slow steps after cargo are left
+/// out while the linked module and the tools are the same.
+pub fn wasm() -> Result<PathBuf> {
+    add_target()?;
+    npm_ci(&root())?;
+    let folder = target().join("wasm");
+    for module in &MODULES {
+        let started = Instant::now();
+        let linked = compile(module)?;
+        let out = folder.join(module.name);
+        let stamp = out.join("stamp");
+        let want = digest([
+            fs::read(&linked)?,
+            fs::read(root().join("package-lock.json"))?,
+            include_bytes!("build.rs").to_vec(),
+        ]);
+        if !fs::read_to_string(&stamp).is_ok_and(|have| have == want) {
+            let _ = fs::remove_dir_all(&out);
+            bind(module, &linked, &out)?;
+            if !hurried() {
+                optimise(&module.wasm(&folder))?;
+            }
+            fs::write(stamp, want)?;
+            println!(
+                "{}: {:.1} minutes",
+                module.name,
+                started.elapsed().as_secs_f64() / 60.0
+            );
+        }
+    }
+    Ok(folder)
+}
+
+/// Whether the environment asks for a build that is soon there and not for one that is to be measured or published: then nothing is
+/// optimised after cargo, and the module for several numbers at once is the other one again.
+fn hurried() -> bool {
+    env::var("CARGO_PROFILE_RELEASE_LTO").is_ok_and(|lto| lto == "off")
 }
 
 /// The same bytes on every machine: paths of the builder are taken out of the panic locations.
-fn compile() -> Result<PathBuf> {
-    add_target()?;
+fn compile(module: &Module) -> Result<PathBuf> {
     let home = cargo_home()?;
-    let flags = [
+    let mut flags = vec![
         format!(
             "--remap-path-prefix={}=/cargo",
             home.join("registry/src").display()
         ),
         format!("--remap-path-prefix={}=/src", root().display()),
     ];
-    let folder = target().join("build");
+    let mut folder = target().join("build");
+    if module.lanes && !hurried() {
+        flags.push("-Ctarget-feature=+simd128".to_owned());
+        folder.push("simd");
+    }
+    let package = format!("module-{}", module.glue);
     let mut build = cargo();
-    build.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--release",
-        "--package",
-        "counterfoil",
-        "--lib",
-        "--target",
-        TARGET,
-    ]);
+    build.args(["build", "--quiet", "--locked", "--release", "--target", TARGET]);
+    build.args(["--package", &package]);
     build
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         .env("CARGO_TARGET_DIR", &folder);
     run(&mut build)?;
-    Ok(folder.join(TARGET).join("release/counterfoil.wasm"))
+    Ok(folder
+        .join(TARGET)
+        .join("release")
+        .join(format!("{}.wasm", package.replace('-', "_"))))
 }
 
 /// `rust-toolchain.toml` names the target, but rustup does not install it by itself where its automatic installs are off.
@@ -88,11 +144,11 @@ fn cargo_home() -> Result<PathBuf> {
     set.or_else(home).context("neither CARGO_HOME nor HOME is set")
 }
 
-fn bind(linked: &Path, out: &Path) -> Result<()> {
+fn bind(module: &Module, linked: &Path, out: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(linked)
-        .out_name("counterfoil")
+        .out_name(module.glue)
         .typescript(false)
         .omit_default_module_path(true);
     bindgen

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 
-use crate::build;
+use crate::build::{self, MODULES};
 use crate::page;
 use crate::shell::{command, digest, files, output, root, run, sha256, target};
 
@@ -70,8 +70,10 @@ fn inputs(wasm: &Path) -> Result<String> {
         parts.push(fs::read(path)?);
         Ok(())
     };
-    add(wasm.join("counterfoil_bg.wasm"))?;
-    add(wasm.join("counterfoil.js"))?;
+    for module in &MODULES {
+        add(module.wasm(wasm))?;
+        add(module.script(wasm))?;
+    }
     add(root.join("xtask/bundle.mjs"))?;
     add(root.join("package-lock.json"))?;
     for name in FROM_ROOT
@@ -98,12 +100,17 @@ fn assemble(wasm: &Path, into: &Path) -> Result<()> {
     for name in FROM_ROOT.iter().filter(|name| root.join(name).is_file()) {
         fs::copy(root.join(name), into.join(name))?;
     }
-    fs::create_dir_all(into.join("wasm"))?;
-    fs::copy(
-        wasm.join("counterfoil_bg.wasm"),
-        into.join("wasm/counterfoil_bg.wasm"),
-    )?;
-    fs::copy(wasm.join("counterfoil.js"), into.join("wasm/glue.mjs"))?;
+    let folder = into.join("wasm");
+    fs::create_dir_all(&folder)?;
+    for module in &MODULES {
+        fs::copy(module.wasm(wasm), folder.join(format!("{}_bg.wasm", module.name)))?;
+        let glue = folder.join(format!("{}.mjs", module.glue));
+        let script = fs::read(module.script(wasm))?;
+        if fs::read(&glue).is_ok_and(|other| other != script) {
+            bail!("{} can't share the glue of {}", module.name, module.glue);
+        }
+        fs::write(glue, script)?;
+    }
     run(command("node").arg("xtask/bundle.mjs").arg(into))?;
     checksums(into)
 }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use crate::package::copy_tree;
 use crate::shell::{root, target};
 
-/// What the page takes from the package beside what `www/core.mjs` imports: the module that the glue fetches.
-const MODULE: &str = "wasm/counterfoil_bg.wasm";
+/// What the page takes from the package beside what `www/core.mjs` imports: the modules of which the browser fetches one.
+const MODULES: [&str; 2] = ["wasm/verify_bg.wasm", "wasm/verify_simd_bg.wasm"];
 
 /// Builds `target/www` from the package in `package`.
 pub fn build(package: &Path) -> Result<()> {
@@ -30,7 +30,7 @@ pub fn build(package: &Path) -> Result<()> {
 /// The files of the package that `www/core.mjs` imports, and what those import in turn.
 fn from_package(package: &Path) -> Result<BTreeSet<String>> {
     let door = fs::read_to_string(root().join("www/core.mjs"))?;
-    let mut files = BTreeSet::from([MODULE.to_owned()]);
+    let mut files = BTreeSet::from(MODULES.map(str::to_owned));
     let mut open: Vec<String> = imports(&door)
         .filter_map(|path| Some(path.strip_prefix("./counterfoil/")?.to_owned()))
         .collect();

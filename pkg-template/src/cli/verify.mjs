@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { readEvidence } from "counterfoil/node";
-import { call } from "counterfoil/raw";
+import { evidenceTargets } from "counterfoil/raw";
 import { verifyReceipt } from "counterfoil/verify";
 import { inUnits, networkName, visible } from "../display.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
@@ -61,7 +61,7 @@ async function readNow(receipt, given) {
   if (!given.rpc) return [];
   const tag = given.tag ?? "finalized";
   if (!TAGS.includes(tag)) throw usageError(`--tag is one of ${TAGS.join(", ")}`);
-  const targets = call("bundleEvidenceTargets", { receipt: new TextDecoder().decode(receipt) });
+  const targets = evidenceTargets(new TextDecoder().decode(receipt));
   const rpcs = parseRpcs(given.rpc);
   const networks = new Set(targets.map(({ network }) => network));
   if (rpcs.some(({ network }) => network === undefined) && networks.size > 1) {

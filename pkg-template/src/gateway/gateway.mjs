@@ -4,6 +4,7 @@
 import { call, isBytes, object } from "../boundary.mjs";
 import { CounterfoilError } from "../errors.mjs";
 import { trustOf } from "../trust.mjs";
+import "../whole.mjs";
 import { facilitatorOf } from "./facilitator.mjs";
 import { expressOf } from "./express.mjs";
 import { honoOf } from "./hono.mjs";
