@@ -187,12 +187,7 @@ impl Authorization {
                 record.read("domain", Domain::from_json)?,
             ));
         };
-        let chain_id = record.read("domain", |domain| domain.read("chainId", Json::as_u64))?;
-        // Member order does not count: a record is canonical JSON.
-        let domain = record.require("domain")?.to_canonical()?;
-        if domain != Permit::domain_json(chain_id).to_canonical()? {
-            return Err(Error::new(Code::TypedDataInvalid, "domain"));
-        }
+        let chain_id = record.read("domain", Permit::chain_of)?;
         Ok(Authorization::Permit2(permit, chain_id))
     }
 

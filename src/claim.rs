@@ -4,25 +4,34 @@
 //! intentId,bytes32 quoteHash,string statement,bytes32 body)` in the domain `{name: "counterfoil claim", version: "1", chainId}`;
 //! `body` is the digest of the whole object without its signature. docs/formats.md has it member by member.
 
+mod agreement;
+mod statement;
 mod timeline;
+mod transfer;
 
+pub use statement::Statement;
 pub use timeline::{Event, What};
+pub use transfer::{Signed, Transfer};
 
 use alloy_primitives::keccak256;
 
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::attempt::MAX_PARTS;
+use crate::authorization::Method;
 use crate::digest;
-use crate::eip3009::Authorization;
-use crate::eip712::{self, Domain};
+use crate::eip712;
 use crate::error::{Code, Error};
-use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::fingerprint::Request;
 use crate::hex;
 use crate::json::{self, Json};
+use crate::mpp::challenge::Challenge;
+use crate::mpp::charge::Charge;
 use crate::network::Network;
+use crate::quote::Protocol;
 use crate::secp256k1;
 use crate::time::Seconds;
+use crate::x402::payment_required::{Offer, Terms};
 
 /// The kind of document.
 pub const TYPE: &str = "counterfoil/claim";
@@ -35,32 +44,6 @@ pub const STATEMENT: &str = "I paid for this request as shown and have not recei
 
 const DOMAIN_NAME: &str = "counterfoil claim";
 const DOMAIN_VERSION: &str = "1";
-
-/// The authorization that paid, as it was signed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Signed {
-    /// Its place among the attempts of the time line.
-    pub attempt: u64,
-    /// What was signed.
-    pub authorization: Authorization,
-    /// Domain of the token.
-    pub domain: Domain,
-    /// Its EIP-712 digest.
-    pub digest: [u8; 32],
-    /// The payer's signature.
-    pub signature: String,
-}
-
-/// What the payer says.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Statement {
-    /// `paid_not_delivered`, or `released` once the purchase was closed.
-    pub status: String,
-    /// Why the answer could not be had: `answer_not_had`, `past_retention`, `conflict`, `history_lost` or `released`.
-    pub why: String,
-    /// Why it was released, in the payer's words.
-    pub reason: Option<String>,
-}
 
 /// A claim without its signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,34 +60,32 @@ pub struct Claim {
     pub quote_hash: [u8; 32],
     /// That offer as it came.
     pub requirements: Json,
+    /// What carried the payment.
+    pub protocol: Protocol,
+    /// How the token was moved.
+    pub method: Method,
     /// Who paid.
     pub payer: Address,
-    /// To whom.
-    pub pay_to: Address,
-    /// Atomic units.
-    pub amount: Amount,
     /// The token.
     pub asset: Address,
     /// The chain.
     pub network: Network,
-    /// The place in the token contract that the payment took.
-    pub nonce: [u8; 32],
+    /// The transfer that paid; of a split payment the first.
+    pub first: Transfer,
+    /// The further transfers of a split payment.
+    pub parts: Vec<Transfer>,
     /// Generation of the nonce.
     pub generation: u64,
     /// The nonce is keyed with the payer's secret and can't be derived from the intent alone.
     pub keyed: bool,
     /// [`payment_id_hash`], where the payment had an id.
     pub payment_id_hash: Option<[u8; 32]>,
-    /// Absent where the payer's journal was lost and the chain alone told of the payment.
-    pub signed: Option<Signed>,
-    /// The transaction that paid.
-    pub transaction: Option<String>,
     /// The payment was only seen in a block that can still be replaced; `final: false` in the file.
     pub provisional: bool,
     /// What the seller said about the settlement, as it came.
     pub settlement: Option<String>,
-    /// The payer's own reads of the chain.
-    pub evidence: Vec<Json>,
+    /// The `Payment-Receipt` of the Payment scheme, as it came.
+    pub receipt: Option<String>,
     /// SHA-256 of the answer, where it is known which answer is missing.
     pub response_sha256: Option<[u8; 32]>,
     /// What happened, in order.
@@ -143,7 +124,7 @@ impl Claim {
         if file.read("type", Json::as_str)? != TYPE {
             return Err(invalid("type"));
         }
-        if file.read("v", Json::as_u64)? != 1 {
+        if !matches!(file.read("v", Json::as_u64)?, 1 | 2) {
             return Err(Error::new(Code::UnsupportedVersion, "v"));
         }
         let claim = Claim::unsigned(file)?;
@@ -156,7 +137,16 @@ impl Claim {
 
     /// Reads the members beside type, version and signature. Errors: those of the fields with their path.
     pub fn unsigned(json: &Json) -> Result<Claim, Error> {
-        let transaction = |json: &Json| word(json).map(hex::encode);
+        let method = json
+            .read_opt("method", Method::from_json)?
+            .unwrap_or(Method::Eip3009);
+        let parts = json.read_opt("parts", |list| {
+            list.as_list(|part| Transfer::from_json(part, method))
+        })?;
+        let parts = parts.unwrap_or_default();
+        if parts.len() >= MAX_PARTS {
+            return Err(invalid("parts"));
+        }
         Ok(Claim {
             at: json.read("at", Json::as_u64)?,
             intent_id: json.read("intentId", Json::as_string)?,
@@ -164,9 +154,13 @@ impl Claim {
             fingerprint: json.read("request", |request| request.read("fingerprint", word))?,
             quote_hash: json.read("quoteHash", word)?,
             requirements: json.require("requirements")?.clone(),
+            protocol: json
+                .read_opt("protocol", Protocol::from_json)?
+                .unwrap_or(Protocol::X402),
+            method,
             payer: json.read("payer", Address::from_json)?,
-            pay_to: json.read("payTo", Address::from_json)?,
-            amount: json.read("amount", Amount::from_json)?,
+            first: Transfer::from_json(json, method)?,
+            parts,
             asset: json.read("asset", Address::from_json)?,
             network: json.read("network", |name| {
                 Network::from_json(name).and_then(|network| {
@@ -176,19 +170,25 @@ impl Claim {
                         .ok_or_else(|| Error::new(Code::NetworkInvalid, ""))
                 })
             })?,
-            nonce: json.read("nonce", word)?,
             generation: json.read("generation", Json::as_u64)?,
             keyed: json.read("keyed", Json::as_bool)?,
             payment_id_hash: json.read_opt("paymentIdHash", word)?,
-            signed: json.read_opt("authorization", Signed::from_json)?,
-            transaction: json.read_opt("transaction", transaction)?,
             provisional: json.read_opt("final", Json::as_bool)? == Some(false),
             settlement: json.read_opt("settlement", Json::as_string)?,
-            evidence: json.read("evidence", Json::as_array)?.to_vec(),
+            receipt: json.read_opt("receipt", Json::as_string)?,
             response_sha256: json.read_opt("responseSha256", word)?,
             timeline: json.read("timeline", |list| list.as_list(Event::from_json))?,
             statement: json.read("statement", Statement::from_json)?,
         })
+    }
+
+    /// Who knows version 1 alone must not take what is of another rail, or the first of several transfers, for all of it.
+    fn version(&self) -> u64 {
+        let first = (Protocol::X402, Method::Eip3009);
+        match (self.protocol, self.method) == first && self.parts.is_empty() && self.receipt.is_none() {
+            true => 1,
+            false => 2,
+        }
     }
 
     /// The object that is hashed. `proof_of_payment` has the four keys under which feedback files of ERC-8004 name a payment.
@@ -197,23 +197,26 @@ impl Claim {
             .request
             .to_json()
             .with("fingerprint", encoded(&self.fingerprint));
-        Json::object([
+        let parts = self
+            .parts
+            .iter()
+            .map(|part| part.write(Json::object([]), self.method));
+        let parts = (!self.parts.is_empty()).then(|| Json::Array(parts.collect()));
+        let of_mpp = self.protocol == Protocol::Mpp;
+        let permit2 = self.method == Method::Permit2;
+        let whole = Json::object([
             ("type", Json::text(TYPE)),
-            ("v", Json::number(1)),
+            ("v", Json::number(self.version())),
             ("at", Json::number(self.at)),
             ("intentId", Json::text(self.intent_id.as_str())),
             ("request", request),
             ("quoteHash", encoded(&self.quote_hash)),
             ("requirements", self.requirements.clone()),
             ("payer", self.payer.to_json()),
-            ("payTo", self.pay_to.to_json()),
-            ("amount", self.amount.to_json()),
             ("asset", self.asset.to_json()),
             ("network", self.network.to_json()),
-            ("nonce", encoded(&self.nonce)),
             ("generation", Json::number(self.generation)),
             ("keyed", Json::Bool(self.keyed)),
-            ("evidence", Json::Array(self.evidence.clone())),
             (
                 "responseSha256",
                 self.response_sha256.as_ref().map_or(Json::Null, encoded),
@@ -223,23 +226,58 @@ impl Claim {
                 Json::Array(self.timeline.iter().map(Event::to_json).collect()),
             ),
             ("statement", self.statement.to_json()),
-        ])
-        .with_some("paymentIdHash", self.payment_id_hash.as_ref().map(encoded))
-        .with_some("authorization", self.signed.as_ref().map(Signed::to_json))
-        .with_some("transaction", self.transaction.as_deref().map(Json::text))
-        .with_some("final", self.provisional.then_some(Json::Bool(false)))
-        .with_some("settlement", self.settlement.as_deref().map(Json::text))
-        .with_some("proof_of_payment", self.proof_of_payment())
+        ]);
+        self.first
+            .write(whole, self.method)
+            .with_some("protocol", of_mpp.then(|| Json::text(self.protocol.as_str())))
+            .with_some("method", permit2.then(|| Json::text(self.method.as_str())))
+            .with_some("parts", parts)
+            .with_some("paymentIdHash", self.payment_id_hash.as_ref().map(encoded))
+            .with_some("final", self.provisional.then_some(Json::Bool(false)))
+            .with_some("settlement", self.settlement.as_deref().map(Json::text))
+            .with_some("receipt", self.receipt.as_deref().map(Json::text))
+            .with_some("proof_of_payment", self.proof_of_payment())
     }
 
     fn proof_of_payment(&self) -> Option<Json> {
         let chain_id = self.network.chain_id()?;
         Some(Json::object([
             ("fromAddress", self.payer.to_json()),
-            ("toAddress", self.pay_to.to_json()),
+            ("toAddress", self.first.pay_to.to_json()),
             ("chainId", Json::text(chain_id.to_string())),
-            ("txHash", Json::text(self.transaction.as_deref()?)),
+            ("txHash", Json::text(self.first.transaction.as_deref()?)),
         ]))
+    }
+
+    /// Every transfer of the payment, in the order of the offer's shares.
+    pub fn transfers(&self) -> impl Iterator<Item = &Transfer> {
+        core::iter::once(&self.first).chain(&self.parts)
+    }
+
+    /// What moved in all. A sum that overflows is the largest number there is.
+    pub fn total(&self) -> Amount {
+        self.transfers()
+            .try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount))
+            .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+    }
+
+    /// The challenge that was paid, where it was one. Errors: those of the challenge.
+    pub fn challenge(&self) -> Result<Option<Challenge>, Error> {
+        match self.protocol {
+            Protocol::X402 => Ok(None),
+            Protocol::Mpp => Challenge::from_json(&self.requirements).map(Some),
+        }
+    }
+
+    /// What the offer demands. Errors: those of the offer or the challenge.
+    pub fn terms(&self) -> Result<Terms, Error> {
+        match self.challenge()? {
+            Some(challenge) => Charge::terms(&challenge),
+            None => {
+                let requirements = self.requirements.clone();
+                Offer { requirements }.terms()
+            }
+        }
     }
 
     /// The exact text of the file with this signature.
@@ -292,188 +330,6 @@ impl Claim {
     pub fn recover(&self, signature: &str) -> Result<Address, Error> {
         let signature = secp256k1::parse_signature(signature)?;
         secp256k1::recover(&self.digest()?, &signature)
-    }
-
-    /// The authorization to look for on the chain. Where it was lost, one with the same effect: an end that never comes, so that
-    /// nothing is concluded from a nonce that is still unused.
-    pub fn slot(&self) -> Authorization {
-        match &self.signed {
-            Some(signed) => signed.authorization.clone(),
-            None => Authorization {
-                from: self.payer,
-                to: self.pay_to,
-                value: self.amount,
-                valid_after: Amount::ZERO,
-                valid_before: Amount::from_u64(u64::MAX),
-                nonce: self.nonce,
-            },
-        }
-    }
-
-    /// The first thing in which the claim contradicts itself, its statement aside.
-    pub fn contradiction(&self) -> Option<&'static str> {
-        let rules: [(&'static str, bool); 4] = [
-            ("The authorization is about another payment.", self.one_payment()),
-            (
-                "The payer's own reads do not show this transaction.",
-                self.evidence.is_empty() || self.read(),
-            ),
-            (
-                "Whether the payment is final is not what the payer's own reads say.",
-                self.evidence.is_empty() || self.verdict().is_provisional() == self.provisional,
-            ),
-            ("A transaction is named that nothing here shows.", self.named()),
-        ];
-        rules.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why)
-    }
-
-    fn one_payment(&self) -> bool {
-        self.signed.as_ref().is_none_or(|signed| {
-            let one = &signed.authorization;
-            (one.from, one.to, one.value, one.nonce) == (self.payer, self.pay_to, self.amount, self.nonce)
-                && self.network.chain_id() == Some(signed.domain.chain_id)
-                && self.asset == signed.domain.verifying_contract
-        })
-    }
-
-    /// What the payer's own reads say.
-    fn verdict(&self) -> Verdict {
-        let context = Context::new(self.network.clone(), self.asset);
-        evidence::resolve(&[self.slot()], &context, &self.evidence)
-    }
-
-    fn read(&self) -> bool {
-        let verdict = self.verdict();
-        verdict.verdict == VerdictKind::Paid && verdict.transaction == self.transaction
-    }
-
-    /// A transaction comes from a read of the chain or from the seller.
-    fn named(&self) -> bool {
-        let Some(named) = self.transaction.as_deref() else {
-            return true;
-        };
-        let tells = |event: &Event| match &event.what {
-            What::Observed { transaction, .. } | What::Read { transaction, .. } => transaction
-                .as_deref()
-                .is_some_and(|one| one.eq_ignore_ascii_case(named)),
-            _ => false,
-        };
-        self.signed.is_none() || self.timeline.iter().any(tells)
-    }
-
-    /// The first thing in which the statement does not fit the time line.
-    pub fn misstatement(&self) -> Option<&'static str> {
-        let times: Vec<Seconds> = self.timeline.iter().map(|event| event.at).collect();
-        let last = times.last().copied().unwrap_or(0);
-        let rules: [(&'static str, bool); 4] = [
-            (
-                "The time line is not in order, or ends after the claim was made.",
-                times.is_sorted() && last <= self.at,
-            ),
-            (
-                "The payment was not planned, signed and sent in this order.",
-                self.sent(),
-            ),
-            (
-                "The time line does not hold this claim, once and for this reason.",
-                self.claimed(),
-            ),
-            ("Status and time line differ about a release.", self.released()),
-        ];
-        rules.into_iter().find(|(_, holds)| !holds).map(|(why, _)| why)
-    }
-
-    fn sent(&self) -> bool {
-        let Some(signed) = &self.signed else {
-            return !self.timeline.iter().any(|event| event.attempt.is_some());
-        };
-        let at = |what: &What| {
-            let own = |event: &Event| event.attempt == Some(signed.attempt) && event.what == *what;
-            self.timeline.iter().position(own)
-        };
-        let steps = [at(&What::Planned), at(&What::Signed), at(&What::Sent)];
-        steps.iter().all(Option::is_some) && steps.is_sorted()
-    }
-
-    fn claimed(&self) -> bool {
-        let mut whys = self.timeline.iter().filter_map(|event| match &event.what {
-            What::Claimed { why } => Some(why),
-            _ => None,
-        });
-        whys.next() == Some(&self.statement.why) && whys.next().is_none()
-    }
-
-    fn released(&self) -> bool {
-        let mut reasons = self.timeline.iter().filter_map(|event| match &event.what {
-            What::Released { reason } => Some(reason),
-            _ => None,
-        });
-        match reasons.next() {
-            None => self.statement.status == "paid_not_delivered" && self.statement.reason.is_none(),
-            Some(reason) => {
-                self.statement.status == "released"
-                    && *reason == self.statement.reason
-                    && reasons.next().is_none()
-            }
-        }
-    }
-}
-
-impl Signed {
-    fn from_json(json: &Json) -> Result<Signed, Error> {
-        Ok(Signed {
-            attempt: json.read("attempt", Json::as_u64)?,
-            authorization: json.read("message", Authorization::from_json)?,
-            domain: json.read("domain", Domain::from_json)?,
-            digest: json.read("digest", word)?,
-            signature: json.read("signature", Json::as_string)?,
-        })
-    }
-
-    fn to_json(&self) -> Json {
-        Json::object([
-            ("attempt", Json::number(self.attempt)),
-            ("message", self.authorization.to_json()),
-            ("domain", self.domain.to_json()),
-            ("digest", encoded(&self.digest)),
-            ("signature", Json::text(self.signature.as_str())),
-        ])
-    }
-}
-
-impl Statement {
-    fn from_json(json: &Json) -> Result<Statement, Error> {
-        let known = |name: &str, texts: &[&str]| {
-            let text = json.read(name, Json::as_str)?;
-            texts
-                .contains(&text)
-                .then(|| text.to_owned())
-                .ok_or_else(|| invalid(name))
-        };
-        Ok(Statement {
-            status: known("status", &["paid_not_delivered", "released"])?,
-            why: known(
-                "why",
-                &[
-                    "answer_not_had",
-                    "past_retention",
-                    "conflict",
-                    "history_lost",
-                    "released",
-                ],
-            )?,
-            reason: json.read_opt("reason", Json::as_string)?,
-        })
-    }
-
-    fn to_json(&self) -> Json {
-        Json::object([
-            ("delivered", Json::Bool(false)),
-            ("status", Json::text(self.status.as_str())),
-            ("why", Json::text(self.why.as_str())),
-            ("text", Json::text(STATEMENT)),
-        ])
-        .with_some("reason", self.reason.as_deref().map(Json::text))
     }
 }
 

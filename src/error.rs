@@ -168,7 +168,7 @@ registry! {
     ContractSignature "contract_signature" ReadChain None "A contract wallet's signature, which only the chain can check.";
     SignerMismatch "signer_mismatch" Stop None "The signature was made by another key than the one named.";
     NonceInvalid "nonce_invalid" FixInput None "The nonce is not 32 bytes, or is all zero.";
-    Permit2Unsupported "permit2_unsupported" Stop Possible "This is not there for a purchase by Permit2: it takes no cancellation by signature, and there is no claim file for it.";
+    Permit2Unsupported "permit2_unsupported" Stop Possible "This is not there for a purchase by Permit2: it takes no cancellation by signature.";
     SpenderUnknown "spender_unknown" Stop None "The permit lets another contract spend than the one that settles x402 payments.";
     DomainMismatch "domain_mismatch_known_asset" Stop None "The offer names another EIP-712 domain than the token is known to have.";
     SecretInvalid "secret_invalid" FixInput None "The secret is shorter than 16 bytes or longer than 64.";
@@ -186,10 +186,10 @@ registry! {
     ChallengeChanged "challenge_changed" Stop Possible "A Payment challenge came back under the same id with other terms.";
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
     TransportInsecure "transport_insecure" Stop None "A Payment credential travels over TLS only; this URL is http and of another machine.";
-    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: there is no claim file for it and it is not handed over.";
+    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: it is not handed over.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
-    SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here; or it is a claim file, which there is none of for a split payment.";
+    SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here; or it is a claim about a split payment whose signatures are not in this journal.";
     SplitInvalid "split_invalid" Stop None "A part of the split payment is zero, or the parts do not add up to the price.";
     UnknownAsset "unknown_asset" Stop None "The token is not on the list of known assets.";
     RecipientForbidden "recipient_forbidden" Stop None "The recipient is zero, the token, the payer, a known burn address or not on the list.";

@@ -113,7 +113,7 @@ pub fn block_number(evidence: &Json) -> Option<u64> {
 /// Reads the evidence of one or several sources for the authorizations signed under one nonce.
 ///
 /// Never fails: what can't be read is `unreadable`, with the reason. Several sources must agree on every point, the block
-/// included. Reasons on a verdict that stands: `not_final`, `safe_only`, `window_open`, `logs_missing`, `log_missing`,
+/// included; one may name its `nonce`, which must be this one (`nonce_differs`). Reasons on a verdict that stands: `not_final`, `safe_only`, `window_open`, `logs_missing`, `log_missing`,
 /// `log_foreign`, `receipt_missing`, `transfer_missing`, `terms_differ`, `index_ambiguous`; of proofs `proved` (under the header of a
 /// trusted block), `transaction_not_proved` (the transaction's hash is the source's word), `included_in_given_header` (proven, under a
 /// header that nobody vouches for), `code_unknown`. A proof that does not hold, or shows something else than its source says,
@@ -180,6 +180,10 @@ fn decide(authorizations: &[Authorization], context: &Context, evidence: &[Json]
         .collect::<Result<Vec<_>, _>>()?;
     let (source, others) = sources.split_first().ok_or("evidence_missing")?;
     others.iter().try_for_each(|other| source.agrees(other))?;
+    let other_nonce = |source: &Source| source.nonce.is_some_and(|nonce| nonce != first.nonce);
+    if sources.iter().any(other_nonce) {
+        return Err("nonce_differs");
+    }
 
     let mut proofs = Proofs::default();
     for (json, source) in evidence.iter().zip(&sources) {

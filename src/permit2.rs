@@ -210,6 +210,16 @@ impl Permit {
         ])
     }
 
+    /// The chain of such a domain. Errors: those of the chain id, `typed_data_invalid` where it is not Permit2's own.
+    pub fn chain_of(domain: &Json) -> Result<u64, Error> {
+        let chain_id = domain.read("chainId", Json::as_u64)?;
+        // Member order does not count: a record is canonical JSON.
+        match domain.to_canonical()? == Permit::domain_json(chain_id).to_canonical()? {
+            true => Ok(chain_id),
+            false => Err(Error::new(Code::TypedDataInvalid, "")),
+        }
+    }
+
     /// The whole EIP-712 document, for signers outside. The payer is not part of it.
     pub fn typed_data(&self, chain_id: u64) -> Json {
         let witness: &[(&str, &str)] = match self.facilitator {

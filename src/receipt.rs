@@ -5,7 +5,7 @@
 //!
 //! The verdict is `failed` when any check failed, `verified` when every required check passed, else `incomplete`. The ids
 //! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,digest,nonce,signature}`,
-//! `payment.header`, `signature`, `record.consistent`, `claim.statement`, `receipt.{challenge,time}`,
+//! `payment.header`, `signature`, `record.consistent`, `claim.{statement,amount}`, `receipt.{challenge,time}`,
 //! `settlement.{success,network,payer,payTo,asset,amount,transaction}`,
 //! `chain.{source,authorization,transfer,finality}`, `delivery.{hash,length}`,
 //! `expect.{kind,payer,payTo,resource,amount}`. In a bundle of several purchases each but `format` stands after

@@ -395,7 +395,6 @@ fn settled_and_challenged_again_is_paid() {
     // Whatever is asked for from then on, the claim stands.
     let end = host.fetch(URL);
     assert_fails(&end, "paid_not_delivered", "proven");
-    assert_fails(&host.intent("claim"), "mpp_unsupported", "proven");
 }
 
 #[test]

@@ -236,15 +236,9 @@ fn evidence_of_the_other_method_is_none() {
 
 #[test]
 fn what_only_eip3009_has_is_refused_and_changes_nothing() {
-    let (mut host, read, _) = lost_answer();
+    let (mut host, _, _) = lost_answer();
     let before = host.rows.clone();
     let end = host.intent("cancel");
     assert_fails(&end, "permit2_unsupported", "possible");
     assert_eq!(host.rows, before);
-    // Paid, and the seller has no answer any more.
-    let (mut paid, _, _) = lost_answer();
-    let end = paid.evidence(&used(&read, Some(10_000)));
-    assert_fails(&end, "paid_not_delivered", "proven");
-    let end = paid.intent("claim");
-    assert_fails(&end, "permit2_unsupported", "proven");
 }

@@ -783,7 +783,7 @@ fn what_is_no_bundle_is_an_error() {
 /// Documents of every profile with the caller's material, and the verdict and checks that are expected of them.
 #[test]
 fn every_case() {
-    for (name, least) in [("cases", 81), ("claims", 40)] {
+    for (name, least) in [("cases", 81), ("claims", 40), ("claims-of-every-rail", 90)] {
         let path = format!("{}/tests/receipts/{name}.json", env!("CARGO_MANIFEST_DIR"));
         every_case_of(&path, least);
     }

@@ -207,11 +207,10 @@ fn a_plan_whose_signatures_were_lost_is_signed_again_from_the_first_part() {
 
 #[test]
 fn paid_when_every_part_is() {
-    let (mut host, _, end) = lost_with(&[SOLD, FEED]);
+    let (host, _, end) = lost_with(&[SOLD, FEED]);
     assert_eq!(host.states(), ["paid"]);
     assert_eq!(held(&host), ["settled 10000"]);
     assert_fails(&end, "paid_not_delivered", "proven");
-    assert_fails(&host.intent("claim"), "split_unsupported", "proven");
     let record = record(&host);
     let attempt = &record.get("attempts").unwrap().as_array().unwrap()[0];
     let part = &attempt.get("parts").unwrap().as_array().unwrap()[0];

@@ -213,13 +213,13 @@ fn after_the_window_the_same_maximum_and_facilitator_are_signed_again() {
 }
 
 #[test]
-fn cancel_and_claim_are_refused_as_for_any_permit() {
+fn cancel_is_refused_as_for_any_permit_and_nothing_moved_is_no_claim() {
     let (mut host, _) = send(true);
     let read = host.on(TIMEOUT);
     let latest = host.evidence(&unused(&read, NOW));
     host.evidence(&unused(&latest, NOW));
     assert_fails(&host.intent("cancel"), "permit2_unsupported", "possible");
     let read = host.intent("resume");
-    host.evidence(&used(&read, Some(5)));
-    assert_fails(&host.intent("claim"), "permit2_unsupported", "proven");
+    host.evidence(&used(&read, Some(0)));
+    assert_fails(&host.intent("claim"), "claim_unpaid", "none");
 }

@@ -35,7 +35,9 @@ export async function readEvidence(rpcs, { method = "eip3009", asset, payer, non
   const what = { asset, payer: word(payer), nonce: permit2 ? BigInt(nonce) : word(nonce), tag, lowest, slots };
   const read = permit2 ? permitEvidence : evidence;
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start, what)));
-  return (await Promise.all(found)).map((read) => read ?? { error: "unreachable" });
+  // Of an unused nonce nothing else says whose answer it is, nor of a source that gave none.
+  const named = permit2 ? `0x${hex64(what.nonce)}` : what.nonce;
+  return (await Promise.all(found)).map((read) => ({ nonce: named, ...(read ?? { error: "unreachable" }) }));
 }
 
 /** What every source holds of a refund and of the transaction that it gives back, beside the block that is judged final by. Never throws for a source. */
@@ -132,7 +134,7 @@ async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonc
   // Before Permit2 was deployed there is no answer, and nothing is set.
   const isSet = (bitmap) => ((BigInt(bitmap === "0x" ? 0 : bitmap) >> (nonce & 255n)) & 1n) === 1n;
   const { number: height, hash, timestamp } = block;
-  const told = { chainId, nonce: `0x${hex64(nonce)}`, block: { number: height, hash, timestamp, tag }, nonceBitmap };
+  const told = { chainId, block: { number: height, hash, timestamp, tag }, nonceBitmap };
   const filter = { address: [asset, PERMIT2], topics: [[TRANSFER, NONCES_INVALIDATED], payer] };
   if (!isSet(nonceBitmap)) return { ...told, ...(await searchBack(ask, filter, lowest, Math.max(0, lowest - UNUSED_WIDTH + 1))), receipt: null };
   const usedWithin = await reachable(() => searchUse((at) => ask("eth_call", read, quantity(at)), isSet, { number: lowest, nonceBitmap }));

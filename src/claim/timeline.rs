@@ -42,6 +42,8 @@ pub enum What {
     },
     /// The last read of the chain.
     Read {
+        /// Of which further part of a split payment, counted from 1; none for the first.
+        part: Option<u64>,
         /// What it said.
         verdict: String,
         /// The transaction that it showed.
@@ -94,18 +96,20 @@ impl Event {
             };
             event(seen.at, what)
         }));
-        let read = attempt.verdict.as_ref().and_then(|verdict| {
+        let reads = (0..).zip(attempt.slots()).filter_map(|(part, slot)| {
+            let verdict = slot.verdict?;
             let text = |name: &str| verdict.get(name).and_then(|text| text.as_string().ok());
             let at = verdict.get("readAt").and_then(|at| at.as_u64().ok())?;
             Some(event(
                 at,
                 What::Read {
+                    part: Some(part).filter(|part| *part > 0),
                     verdict: text("verdict")?,
                     transaction: text("transaction"),
                 },
             ))
         });
-        events.extend(read);
+        events.extend(reads);
         events
     }
 
@@ -125,6 +129,7 @@ impl Event {
                 transaction: json.read_opt("transaction", Json::as_string)?,
             },
             "read" => What::Read {
+                part: json.read_opt("part", Json::as_u64)?,
                 verdict: text("verdict")?,
                 transaction: json.read_opt("transaction", hash)?,
             },
@@ -163,7 +168,12 @@ impl Event {
                 .with("outcome", Json::text(outcome.as_str()))
                 .with("code", Json::text(code.as_str()))
                 .with_some("transaction", some(transaction)),
-            What::Read { verdict, transaction } => event
+            What::Read {
+                part,
+                verdict,
+                transaction,
+            } => event
+                .with_some("part", part.map(Json::number))
                 .with("verdict", Json::text(verdict.as_str()))
                 .with_some("transaction", some(transaction)),
             What::Claimed { why } => event.with("why", Json::text(why.as_str())),

@@ -1,22 +1,23 @@
 //! The claim of a purchase that was paid and not delivered: put together from the record, signed, written down, handed over.
 
-use super::record::{Intent, Status};
-use super::{done, fail, persist, retry, sign, Context, Effect, Failure, Phase, State, Then};
+use super::record::{Intent, Rail, Status};
+use super::{buy, done, fail, persist, retry, sign, told, Context, Effect, Failure, Phase, State, Then};
 use crate::address::Address;
-use crate::attempt::{self, Attempt};
-use crate::authorization::{Authorization, Method};
-use crate::claim::{self, Claim, Event, Signed, Statement, What};
+use crate::amount::Amount;
+use crate::attempt::{self, Attempt, Slot};
+use crate::claim::{self, Claim, Event, Signed, Statement, Transfer, What};
 use crate::error::{Code, Error, Money};
 use crate::hex;
-use crate::intent;
 use crate::json::Json;
-use crate::quote::Protocol;
 use crate::receipt;
 use crate::sorting::sort_by;
+use crate::x402::payment_required::Terms;
+use crate::x402::settlement_response;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
-/// `paid_wrong_terms`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may still be
-/// had, `claim_unpaid`, `mpp_unsupported`, `permit2_unsupported`, `split_unsupported`; `receipt_invalid` for a receipt that is about another payment.
+/// `paid_wrong_terms`, `partly_paid`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may
+/// still be had, `claim_unpaid`, `split_unsupported` for a split payment whose signatures are not in this journal; `receipt_invalid` for a
+/// receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
         return Ok(fail(state, failure));
@@ -46,23 +47,21 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
         Status::Open if is(attempt::State::Paid) => {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
-        _ if intent.claim.is_none() => Some(Code::ClaimUnpaid.into()),
-        _ => unsupported(intent).map(|code| Failure::from(code).money(Money::Proven)),
+        _ if intent.claim.is_none() || moved_nothing(intent) => Some(Code::ClaimUnpaid.into()),
+        _ if is_split(intent) && paid(intent).is_none() => {
+            Some(Failure::from(Code::SplitUnsupported).money(Money::Proven))
+        }
+        _ => None,
     }
 }
 
-/// There is no claim file where the nonce is not the intent's own, where the token does not take it, and where there are several.
-fn unsupported(intent: &Intent) -> Option<Code> {
-    let rail = intent.rail.as_ref()?;
-    match (rail.protocol, rail.method) {
-        (Protocol::Mpp, _) => Some(Code::MppUnsupported),
-        (Protocol::X402, Method::Permit2) => Some(Code::Permit2Unsupported),
-        (Protocol::X402, Method::Eip3009) if is_split(intent) => Some(Code::SplitUnsupported),
-        (Protocol::X402, Method::Eip3009) => None,
-    }
+/// By scheme `upto` a seller may settle nothing: there is nothing to claim.
+fn moved_nothing(intent: &Intent) -> bool {
+    let paid = paid(intent).map(|(_, attempt)| attempt);
+    paid.is_some_and(|attempt| attempt.slots().all(|slot| moved(attempt, &slot) == Amount::ZERO))
 }
 
-/// A claim speaks of one authorization. Where the journal was lost, the offer says how many there were.
+/// Where the journal was lost, the offer says how many transfers there were; of which of them the chain told is known of one alone.
 fn is_split(intent: &Intent) -> bool {
     let hash = |json: &Json| hex::decode_array::<32>(json.as_str()?);
     let paid = intent
@@ -84,27 +83,8 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
     let quote_hash = held.read("quoteHash", word)?;
     let quote = intent.quotes.iter().find(|quote| quote.quote_hash == quote_hash);
     let offered = quote.ok_or_else(|| invalid("quotes"))?.offered.clone();
-    let paid = paid(intent)?;
-    let (pay_to, amount) = match &paid {
-        Some((_, signed)) => (signed.authorization.to, signed.authorization.value),
-        None => {
-            let terms = offered.terms()?;
-            (terms.pay_to, terms.amount)
-        }
-    };
-    let nonce = match &paid {
-        Some((_, signed)) => signed.authorization.nonce,
-        None => intent::authorization_nonce(
-            &intent.intent_id,
-            &rail.payer,
-            &rail.network,
-            &rail.asset,
-            intent.generation,
-            0,
-            context.secret,
-        )?,
-    };
-    let attempt = paid.as_ref().map(|(attempt, _)| *attempt);
+    let paid = paid(intent);
+    let attempt = paid.map(|(_, attempt)| attempt);
     let payment_id = attempt.and_then(|attempt| attempt.payment_id.as_deref());
     let transaction = held
         .read_opt("transaction", Json::as_string)?
@@ -113,6 +93,12 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
         Some(text) => Some(missing(text, &rail.payer, transaction.as_deref())?),
         None => held.read_opt("sha256", word)?,
     };
+    let transfers = match paid {
+        Some((number, attempt)) => signed(number, attempt, transaction.as_deref())?,
+        None => lost(intent, &rail, &offered.terms()?, transaction.as_deref(), context)?,
+    };
+    let mut transfers = transfers.into_iter();
+    let first = transfers.next().ok_or_else(|| invalid("quotes"))?;
     Ok(Claim {
         at: context.now.max(intent.updated_at),
         intent_id: intent.intent_id.clone(),
@@ -120,29 +106,26 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
         request: intent.request.clone(),
         quote_hash,
         requirements: offered.requirements(),
+        protocol: rail.protocol,
+        method: rail.method,
         payer: rail.payer,
-        pay_to,
-        amount,
         asset: rail.asset,
         network: rail.network,
-        nonce,
+        first,
+        parts: transfers.collect(),
         generation: attempt.map_or(intent.generation, |attempt| attempt.generation),
         keyed: intent.keyed,
         payment_id_hash: payment_id.map(claim::payment_id_hash).transpose()?,
-        transaction,
         provisional: intent.is_provisional(),
         settlement: attempt.and_then(|attempt| attempt.settlement.clone()),
-        evidence: attempt
-            .map(|attempt| attempt.evidence.clone())
-            .unwrap_or_default(),
+        receipt: attempt.and_then(|attempt| attempt.receipt.clone()),
         response_sha256: missing,
-        timeline: timeline(intent, held, paid.is_some())?,
+        timeline: timeline(intent, held, attempt.is_some())?,
         statement: Statement {
             status: intent.status.as_str().to_owned(),
             why: held.read("why", Json::as_string)?,
             reason: intent.reason.clone(),
         },
-        signed: paid.map(|(_, signed)| signed),
     })
 }
 
@@ -158,27 +141,73 @@ fn missing(text: &str, payer: &Address, transaction: Option<&str>) -> Result<[u8
     named.sha256.filter(|_| same).ok_or_else(invalid)
 }
 
-/// The attempt that paid, with its signature.
-fn paid(intent: &Intent) -> Result<Option<(&Attempt, Signed)>, Error> {
+/// The attempt that paid, with its number among the attempts. One that another worker signed, whose journal has its signatures, is as
+/// good as lost.
+fn paid(intent: &Intent) -> Option<(u64, &Attempt)> {
     let mut numbered = (0..).zip(&intent.attempts);
-    let Some((number, attempt)) = numbered.find(|(_, attempt)| attempt.state == attempt::State::Paid) else {
-        return Ok(None);
+    let (number, attempt) = numbered.find(|(_, attempt)| attempt.state == attempt::State::Paid)?;
+    let all_signed = attempt.slots().all(|slot| slot.signature.is_some());
+    all_signed.then_some((number, attempt))
+}
+
+/// What moved under one authorization: with scheme `upto` what the chain shows, else what the seller says, as long as that is no more
+/// than was signed for.
+fn moved(attempt: &Attempt, slot: &Slot) -> Amount {
+    let signed = slot.authorization.value();
+    if !slot.authorization.is_upto() {
+        return signed;
+    }
+    let shown = slot.verdict.and_then(told::amount);
+    let said = || {
+        let response = settlement_response::parse(attempt.settlement.as_deref()?).ok()?;
+        response.amount.filter(|said| *said <= signed)
     };
-    let Some(signature) = attempt.signature.clone() else {
-        // Signed by another worker, whose journal has it.
-        return Ok(None);
+    shown.or_else(said).unwrap_or(signed)
+}
+
+/// Every transfer of the attempt that paid.
+fn signed(number: u64, attempt: &Attempt, transaction: Option<&str>) -> Result<Vec<Transfer>, Error> {
+    let parts = attempt.parts.iter().map(|part| part.transaction.as_deref());
+    let transactions = core::iter::once(transaction).chain(parts);
+    let transfer = |(slot, transaction): (Slot, Option<&str>)| {
+        let one = slot.authorization;
+        Ok(Transfer {
+            pay_to: one.to(),
+            amount: moved(attempt, &slot),
+            nonce: one.nonce(),
+            signed: Some(Signed {
+                attempt: number,
+                authorization: one.clone(),
+                digest: one.digest()?,
+                signature: slot.signature.unwrap_or_default().to_owned(),
+            }),
+            transaction: transaction.map(str::to_ascii_lowercase),
+            evidence: slot.evidence.to_vec(),
+        })
     };
-    let Authorization::Eip3009(authorization, domain) = &attempt.authorization else {
-        return Err(Error::new(Code::Permit2Unsupported, ""));
+    attempt.slots().zip(transactions).map(transfer).collect()
+}
+
+/// The one transfer of a payment that the chain alone told of.
+fn lost(
+    intent: &Intent,
+    rail: &Rail,
+    terms: &Terms,
+    transaction: Option<&str>,
+    context: Context<'_>,
+) -> Result<Vec<Transfer>, Error> {
+    let nonce = match terms.dictated {
+        Some(dictated) => dictated.nonce,
+        None => buy::nonce(&intent.intent_id, rail, intent.generation, 0, context)?,
     };
-    let signed = Signed {
-        attempt: number,
-        authorization: authorization.clone(),
-        domain: domain.clone(),
-        digest: attempt.authorization.digest()?,
-        signature,
-    };
-    Ok(Some((attempt, signed)))
+    Ok(vec![Transfer {
+        pay_to: terms.pay_to,
+        amount: terms.amount,
+        nonce,
+        signed: None,
+        transaction: transaction.map(str::to_owned),
+        evidence: Vec::new(),
+    }])
 }
 
 /// Where the attempt that paid was lost, the attempts that are known did not pay.

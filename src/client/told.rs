@@ -2,6 +2,7 @@
 
 use super::record::Intent;
 use super::{State, Then};
+use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::error::{Code, Money, Next};
 use crate::finding::{Finding, Severity};
@@ -61,9 +62,17 @@ fn finding_of(state: &State, code: Code, severity: Severity) -> Json {
     finding.to_json()
 }
 
-/// What moved, where less could than was signed for.
-fn settled_amount(attempt: &Attempt) -> Option<&Json> {
-    attempt.verdict.as_ref()?.get("amount")
+/// What moved by this verdict, where less could than was signed for.
+pub(super) fn amount(verdict: &Json) -> Option<Amount> {
+    Amount::from_json(verdict.get("amount")?).ok()
+}
+
+fn settled_amount(attempt: &Attempt) -> Option<Json> {
+    attempt
+        .verdict
+        .as_ref()
+        .and_then(amount)
+        .map(|amount| amount.to_json())
 }
 
 /// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, transaction?, final?, receipt?}`; `amount` is what the
@@ -81,7 +90,7 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
         ("money", Json::text(money.as_str())),
         ("next", Json::text(next.as_str())),
     ])
-    .with_some("amount", attempt.and_then(settled_amount).cloned())
+    .with_some("amount", attempt.and_then(settled_amount))
     .with_some(
         "transaction",
         attempt.and_then(Attempt::settled_in).map(Json::String),

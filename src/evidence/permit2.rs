@@ -59,10 +59,7 @@ struct Source {
 impl Source {
     fn read(json: &Json, chain_id: u64) -> Result<Source, Reason> {
         let block = rpc::head(json, chain_id)?;
-        let nonce = match json.get("nonce") {
-            None => None,
-            Some(_) => Some(word(json, "nonce").ok_or("nonce_malformed")?),
-        };
+        let nonce = rpc::nonce(json)?;
         let word = match json.get("nonceBitmap") {
             None => return Err("state_missing"),
             Some(_) => word(json, "nonceBitmap").ok_or("state_malformed")?,

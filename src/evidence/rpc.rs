@@ -51,6 +51,8 @@ pub(super) struct Receipt {
 /// Everything one source answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Source {
+    /// Of which nonce this is, where it says so.
+    pub nonce: Option<Word>,
     pub block: Block,
     pub used: bool,
     /// `None` when the logs were not to be had.
@@ -80,12 +82,14 @@ impl Source {
     /// Reads one source's answers about the chain `chain_id`.
     pub fn read(json: &Json, chain_id: u64) -> Result<Source, Reason> {
         let block = head(json, chain_id)?;
+        let nonce = nonce(json)?;
         let used = match json.get("authorizationState") {
             None => return Err("state_missing"),
             Some(state) => state.as_str().ok().and_then(flag).ok_or("state_malformed")?,
         };
         let (logs, range, receipt) = told(json)?;
         Ok(Source {
+            nonce,
             block,
             used,
             logs,
@@ -121,6 +125,19 @@ pub(super) fn head(json: &Json, chain_id: u64) -> Result<Block, Reason> {
         return Err("chain_mismatch");
     }
     json.get("block").and_then(block).ok_or("block_malformed")
+}
+
+/// Of which nonce a source says that it speaks.
+pub(super) fn nonce(json: &Json) -> Result<Option<Word>, Reason> {
+    match json.get("nonce") {
+        None => Ok(None),
+        Some(nonce) => nonce
+            .as_str()
+            .ok()
+            .and_then(bytes)
+            .map(Some)
+            .ok_or("nonce_malformed"),
+    }
 }
 
 /// The logs, the blocks that were searched for them, and one receipt.

@@ -1,21 +1,23 @@
 //! The profile of a counterfoil bundle: the payer's own records, checked against themselves, the signatures, the seller's
 //! answers, and the chain evidence that the caller hands in.
 
+mod chain;
 mod signed;
 
 use super::checks::Checks;
 use super::material::{self, Material, Subject};
-use super::record::{Attempt, Quote, Record};
+use super::record::{Attempt, Record};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
 use crate::base64;
 use crate::digest;
 use crate::error::{Code, Error};
-use crate::evidence::{self, Context, Verdict, VerdictKind};
+use crate::evidence::{Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::mpp::challenge::Challenge;
 use crate::mpp::receipt::Receipt;
 use crate::network::Network;
 use crate::quote;
@@ -87,14 +89,16 @@ fn purchase(
         None => checks.pass("record.consistent"),
     }
 
-    let evidence = matching(attempt, material, all);
+    let evidence = chain::matching(attempt, material, all);
     let subject = attempt
-        .map(|attempt| context(record, attempt, material))
+        .map(|attempt| chain::context(record, attempt, material))
         .transpose()?;
     let subject = subject
         .as_ref()
         .map(|(siblings, context)| (siblings.as_slice(), context.clone()));
-    let verdict = chain(record, attempt, material, all, checks)?;
+    let verdicts = chain::chain(record, attempt, material, all, checks)?;
+    let parts = attempt.and_then(|attempt| chain::parts(attempt, &verdicts));
+    let verdict = verdicts.into_iter().next().flatten();
     let amount = amount(attempt, settlement, verdict.as_ref());
     let signed = attempt
         .zip(amount)
@@ -103,13 +107,15 @@ fn purchase(
         .map(|(signed, value)| Ok::<_, Error>((signed.network()?, signed.from(), value)))
         .transpose()?;
     match attempt.and_then(|attempt| attempt.receipt.as_ref().zip(record.quote_of(attempt))) {
-        Some((receipt, quote)) => receipted(receipt, quote, verdict.as_ref(), checks),
+        Some((receipt, quote)) => {
+            receipted(receipt, quote.offered.challenge(), verdict.as_ref(), checks);
+        }
         None => settled(signed, settlement, verdict.as_ref(), checks),
     }
     let delivered = delivered(record, material, all, checks)?;
 
     let moved = attempt.zip(subject).map(|(attempt, (siblings, context))| {
-        moved(
+        chain::moved(
             &attempt.authorization,
             siblings,
             &context,
@@ -137,41 +143,11 @@ fn purchase(
         .with("intentId", Json::text(record.intent_id))
         .with("status", Json::text(record.status))
         .with("method", Json::text(record.request.method.as_str()))
-        .with("attempts", Json::number(record.attempts.len() as u64)))
+        .with("attempts", Json::number(record.attempts.len() as u64))
+        .with_some("parts", parts))
 }
 
-/// The checks of the chain, of a split payment over every part: each shows the first that fails. The verdict is that of the first
-/// part.
-fn chain(
-    record: &Record,
-    attempt: Option<&Attempt>,
-    material: &Material,
-    all: &[Record],
-    checks: &mut Checks,
-) -> Result<Option<Verdict>, Error> {
-    let claimed = record.claims_paid();
-    let Some(attempt) = attempt else {
-        return Ok(material::chain(
-            checks,
-            None,
-            &matching(None, material, all),
-            claimed,
-        ));
-    };
-    let (mut each, mut verdicts) = (Vec::new(), Vec::new());
-    for slot in attempt.slots() {
-        let (siblings, context) = context(record, slot, material)?;
-        let resolve = |evidence: &[Json]| evidence::resolve_signed(&siblings, &context, evidence);
-        let evidence = matching(Some(slot), material, all);
-        let mut one = checks.beside();
-        verdicts.push(material::chain(&mut one, Some(&resolve), &evidence, claimed));
-        each.push(one);
-    }
-    material::CHAIN.iter().for_each(|id| checks.worst(id, &each));
-    Ok(verdicts.into_iter().next().flatten())
-}
-
-/// What the attempt moves: what was signed for, all parts together. With scheme `upto` what the chain shows, else what the seller
+/// What the attempt moves: what was signed for, all parts together or those that moved. With scheme `upto` what the chain shows, else what the seller
 /// says, as long as that is no more than was signed for.
 fn amount(
     attempt: Option<&Attempt>,
@@ -224,63 +200,15 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     Ok(())
 }
 
-/// The authorizations that compete with this attempt's for one nonce, this one included, and where to look.
-fn context(
-    record: &Record,
-    attempt: &Attempt,
-    material: &Material,
-) -> Result<(Vec<Authorization>, Context), Error> {
-    let nonce = attempt.authorization.nonce();
-    let siblings = record.slots().filter(|one| one.authorization.nonce() == nonce);
-    let siblings = siblings.map(|one| one.authorization.clone()).collect();
-    let signed = &attempt.authorization;
-    let context = material.trust.context(signed.network()?, signed.asset());
-    Ok((siblings, context))
-}
-
-/// The caller's evidence about this attempt: the nonce stands in its logs or beside them, or the bundle has but one nonce.
-fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Record]) -> Vec<Json> {
-    let Some(attempt) = attempt else { return Vec::new() };
-    let nonce = attempt.authorization.nonce();
-    let mut attempts = all.iter().flat_map(Record::slots);
-    if attempts.all(|one| one.authorization.nonce() == nonce) {
-        return material.evidence.clone();
-    }
-    material
-        .evidence
-        .iter()
-        .filter(|evidence| names(evidence, &nonce))
-        .cloned()
-        .collect()
-}
-
-fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
-    let named = |topic: &Json| {
-        topic
-            .as_str()
-            .is_ok_and(|text| hex::decode_array(text) == Ok(*nonce))
-    };
-    // Permit2 emits no nonce: the reader writes down which one it read.
-    if evidence.get("nonce").is_some_and(named) {
-        return true;
-    }
-    let logs = evidence
-        .get("logs")
-        .and_then(|logs| logs.as_array().ok())
-        .unwrap_or_default();
-    logs.iter()
-        .filter_map(|log| log.get("topics")?.as_array().ok())
-        .any(|topics| topics.get(2).is_some_and(named))
-}
-
 /// What a receipt of the Payment scheme says of the authorization that counts.
-fn receipted(receipt: &Receipt, quote: &Quote, verdict: Option<&Verdict>, checks: &mut Checks) {
+pub(super) fn receipted(
+    receipt: &Receipt,
+    challenge: Option<&Challenge>,
+    verdict: Option<&Verdict>,
+    checks: &mut Checks,
+) {
     const ID: &str = "receipt.challenge";
-    match quote
-        .offered
-        .challenge()
-        .map(|challenge| receipt.contradicts(challenge))
-    {
+    match challenge.map(|challenge| receipt.contradicts(challenge)) {
         Some(None) => checks.pass(ID),
         Some(Some(why)) => checks.fail(ID, why),
         None => checks.fail(ID, "What was paid is no challenge."),
@@ -363,22 +291,6 @@ fn delivered(
         }
     }
     Ok(!checks.failed("delivery.hash"))
-}
-
-/// The authorization whose terms the money followed: of several under one nonce the answered one need not be the paid one.
-fn moved<'a>(
-    answered: &'a Authorization,
-    siblings: &'a [Authorization],
-    context: &Context,
-    evidence: &[Json],
-    verdict: Option<&Verdict>,
-) -> Option<&'a Authorization> {
-    let paid = |verdict: &Verdict| verdict.verdict == VerdictKind::Paid;
-    let alone = || evidence::resolve_signed(core::slice::from_ref(answered), context, evidence);
-    match verdict.filter(|verdict| paid(verdict)) {
-        Some(verdict) if !paid(&alone()) => verdict.index.and_then(|index| siblings.get(index)),
-        _ => Some(answered),
-    }
 }
 
 fn describe(

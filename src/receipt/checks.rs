@@ -72,6 +72,11 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
         "What the payer says, and why, is what the recorded steps lead to.",
     ),
     (
+        "claim.amount",
+        "What is claimed is what moved",
+        "The amount that the chain shows, of the most that was signed for, is the one claimed.",
+    ),
+    (
         "receipt.challenge",
         "The receipt is for the challenge that was paid",
         "Method, challenge and the service's own name of the purchase agree, where the receipt says them.",

@@ -3,15 +3,18 @@
 
 use super::bundle;
 use super::checks::Checks;
-use super::material::{self, Material, Subject};
-use crate::claim::{self, Claim, Signed};
+use super::material::{self, Material, Said, Subject};
+use crate::amount::Amount;
+use crate::authorization::{Authorization, Method};
+use crate::claim::{self, Claim, Signed, Transfer};
 use crate::error::Error;
-use crate::evidence::{self, Verdict};
+use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::mpp::receipt::{self, Receipt};
 use crate::quote;
-use crate::x402::payment_required::Offer;
+use crate::x402::payment_required::{Share, Signing, Terms};
 use crate::x402::settlement_response::{self, SettlementResponse};
 
 const DOES_NOT_PROVE: &[&str] = &[
@@ -32,21 +35,30 @@ pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Json
         .map(settlement_response::parse)
         .transpose()
         .map_err(|error| error.within("settlement"))?;
+    let receipt = claim
+        .receipt
+        .as_deref()
+        .map(receipt::parse)
+        .transpose()
+        .map_err(|error| error.within("receipt"))?;
     let mut checks = Checks::default();
     checks.pass("format");
     material::signed_by(&mut checks, "signature", &claim.payer, claim.recover(&signature));
     bought(&claim, &mut checks)?;
-    match &claim.signed {
-        Some(signed) => authorized(&claim, signed, &mut checks)?,
-        None => lost(&claim, &mut checks)?,
-    }
+    authorized(&claim, &mut checks)?;
     let word = |found: Option<&'static str>, id: &str, checks: &mut Checks| match found {
         Some(why) => checks.fail(id, why),
         None => checks.pass(id),
     };
     word(claim.contradiction(), "record.consistent", &mut checks);
     word(claim.misstatement(), "claim.statement", &mut checks);
-    let verdict = paid(&claim, settlement.as_ref(), material, &mut checks)?;
+    let verdict = paid(
+        &claim,
+        settlement.as_ref(),
+        receipt.as_ref(),
+        material,
+        &mut checks,
+    )?;
     missing(&claim, material, &mut checks);
     let subject = describe(&claim, verdict.as_ref());
     subject.compare_expected(&material.expect, &mut checks);
@@ -74,53 +86,109 @@ fn bought(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
     );
     let hash = quote::quote_hash(&claim.requirements, &fingerprint)?;
     checks.equal("quote.hash", &hex::encode(hash), &hex::encode(claim.quote_hash));
-    let offer = Offer {
-        requirements: claim.requirements.clone(),
-    };
-    // A claim is about an EIP-3009 authorization, and so is its offer.
-    match offer
-        .terms()
-        .and_then(|terms| terms.domain().map(|_| terms.clone()))
-    {
-        Ok(terms) => checks.equal_text(
-            "authorization.terms",
-            (terms.pay_to, terms.amount) == (claim.pay_to, claim.amount)
-                && (terms.network.clone(), terms.asset) == (claim.network.clone(), claim.asset),
-            format!(
-                "{} of {} on {} to {}",
-                terms.amount, terms.asset, terms.network, terms.pay_to
-            ),
-            format!(
-                "{} of {} on {} to {}",
-                claim.amount, claim.asset, claim.network, claim.pay_to
-            ),
-        ),
+    match claim.terms() {
+        Ok(terms) => as_offered(claim, &terms, checks),
         Err(error) => checks.fail("authorization.terms", error.code.meaning()),
     }
     Ok(())
 }
 
-/// The authorization that paid.
-fn authorized(claim: &Claim, signed: &Signed, checks: &mut Checks) -> Result<(), Error> {
-    material::domain(checks, &signed.domain);
-    let digest = signed.authorization.digest(&signed.domain)?.digest;
+/// Every transfer is a share of the offer, and every share a transfer.
+fn as_offered(claim: &Claim, terms: &Terms, checks: &mut Checks) {
+    const ID: &str = "authorization.terms";
+    let transfers = claim.parts.len() + 1;
+    if terms.shares.len() != transfers {
+        return checks.equal(ID, &terms.shares.len(), &transfers);
+    }
+    if terms.signing.method() != claim.method {
+        return checks.equal(ID, &terms.signing.method().as_str(), &claim.method.as_str());
+    }
+    let each: Vec<_> = claim
+        .transfers()
+        .zip(&terms.shares)
+        .map(|(transfer, share)| {
+            let mut one = checks.beside();
+            one.equal_text(
+                ID,
+                is_share(claim, terms, transfer, share),
+                format!(
+                    "{} of {} on {} to {}",
+                    share.amount, terms.asset, terms.network, share.to
+                ),
+                format!(
+                    "{} of {} on {} to {}",
+                    transfer.amount, claim.asset, claim.network, transfer.pay_to
+                ),
+            );
+            one
+        })
+        .collect();
+    checks.worst(ID, &each);
+}
+
+/// What was signed is the share; with scheme `upto` no more than it moved, and the facilitator is the offer's.
+fn is_share(claim: &Claim, terms: &Terms, transfer: &Transfer, share: &Share) -> bool {
+    let upto = matches!(terms.signing, Signing::Upto(_));
+    let signed = transfer.signed.as_ref().map(|signed| &signed.authorization);
+    let whole = signed.is_none_or(|signed| signed.value() == share.amount);
+    let facilitator = match signed {
+        Some(Authorization::Permit2(permit, _)) => match terms.signing {
+            Signing::Upto(facilitator) => permit.facilitator == Some(facilitator),
+            _ => permit.facilitator.is_none(),
+        },
+        _ => true,
+    };
+    let amount = match upto {
+        true => transfer.amount <= share.amount,
+        false => transfer.amount == share.amount,
+    };
+    (transfer.pay_to, &terms.network, terms.asset) == (share.to, &claim.network, claim.asset)
+        && amount
+        && whole
+        && facilitator
+}
+
+/// The authorizations that paid, each check over all of them.
+fn authorized(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
+    const IDS: [&str; 4] = [
+        "authorization.domain",
+        "authorization.digest",
+        "authorization.nonce",
+        "authorization.signature",
+    ];
+    let mut each = Vec::new();
+    for (index, transfer) in (0..).zip(claim.transfers()) {
+        let mut one = checks.beside();
+        match &transfer.signed {
+            Some(signed) => of_signed(claim, signed, &mut one)?,
+            None => lost(&mut one),
+        }
+        nonce(claim, transfer, index, &mut one)?;
+        each.push(one);
+    }
+    IDS.iter().for_each(|id| checks.worst(id, &each));
+    Ok(())
+}
+
+fn of_signed(claim: &Claim, signed: &Signed, checks: &mut Checks) -> Result<(), Error> {
+    match &signed.authorization {
+        Authorization::Eip3009(_, domain) => material::domain(checks, domain),
+        // It was read as Permit2's own, which is the same for every token.
+        Authorization::Permit2(..) => checks.pass("authorization.domain"),
+    }
+    let digest = signed.authorization.digest()?;
     checks.equal(
         "authorization.digest",
         &hex::encode(digest),
         &hex::encode(signed.digest),
     );
-    nonce(claim, checks)?;
-    material::signed_by(
-        checks,
-        "authorization.signature",
-        &claim.payer,
-        signed.authorization.recover(&signed.domain, &signed.signature),
-    );
+    let signer = signed.authorization.recover(&signed.signature);
+    material::signed_by(checks, "authorization.signature", &claim.payer, signer);
     Ok(())
 }
 
 /// The payer's journal was lost: the nonce alone says which payment it was.
-fn lost(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
+fn lost(checks: &mut Checks) {
     const WHY: &str = "The payer's journal was lost; the chain alone told of the payment.";
     for id in [
         "authorization.domain",
@@ -129,10 +197,9 @@ fn lost(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
     ] {
         checks.skip(id, WHY);
     }
-    nonce(claim, checks)
 }
 
-fn nonce(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
+fn nonce(claim: &Claim, transfer: &Transfer, index: u64, checks: &mut Checks) -> Result<(), Error> {
     const ID: &str = "authorization.nonce";
     let Claim {
         payer,
@@ -140,45 +207,82 @@ fn nonce(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
         asset,
         ..
     } = claim;
-    if claim.keyed {
-        checks.skip(
-            ID,
-            "It is keyed with the payer's secret, which is not in the claim.",
-        );
-        return Ok(());
-    }
     let (id, generation) = (&claim.intent_id, claim.generation);
-    let expected = intent::authorization_nonce(id, payer, network, asset, generation, 0, None)?;
-    checks.equal(ID, &hex::encode(expected), &hex::encode(claim.nonce));
+    let expected = match (claim.challenge()?, claim.method) {
+        (Some(challenge), _) => challenge.nonce(),
+        (None, _) if claim.keyed => {
+            checks.skip(
+                ID,
+                "It is keyed with the payer's secret, which is not in the claim.",
+            );
+            return Ok(());
+        }
+        (None, Method::Eip3009) => {
+            intent::authorization_nonce(id, payer, network, asset, generation, index, None)?
+        }
+        (None, Method::Permit2) => intent::permit2_nonce(id, payer, network, asset, generation, index, None)?,
+    };
+    checks.equal(ID, &hex::encode(expected), &hex::encode(transfer.nonce));
     Ok(())
 }
 
-/// That the money moved: what the seller said, and what the caller's evidence says.
+/// That the money moved: what the seller said, and what the caller's evidence says. The verdict is that of the first transfer.
 fn paid(
     claim: &Claim,
     settlement: Option<&SettlementResponse>,
+    receipt: Option<&Receipt>,
     material: &Material,
     checks: &mut Checks,
 ) -> Result<Option<Verdict>, Error> {
-    let slot = [claim.slot()];
     let context = material.trust.context(claim.network.clone(), claim.asset);
-    let resolve = |evidence: &[Json]| evidence::resolve(&slot, &context, evidence);
-    let verdict = material::chain(checks, Some(&resolve), &material.evidence, true);
-    let signed = claim.signed.as_ref().map(|signed| {
-        let (one, network) = (&signed.authorization, material::network_of(&signed.domain)?);
-        Ok::<_, Error>((network, one.from, one.value))
-    });
-    bundle::settled(signed.transpose()?, settlement, verdict.as_ref(), checks);
-    if settlement.is_none() {
-        // The payer itself names the transaction.
-        material::transaction(
-            checks,
-            Some(&claim.network),
-            claim.transaction.as_deref(),
-            verdict.as_ref(),
-        );
+    let (mut each, mut verdicts) = (Vec::new(), Vec::new());
+    for transfer in claim.transfers() {
+        let slot = [claim.authorization(transfer)];
+        let resolve = |evidence: &[Json]| evidence::resolve_signed(&slot, &context, evidence);
+        let evidence = evidence_for(claim, transfer, material);
+        let mut one = checks.beside();
+        let verdict = material::chain(&mut one, Some(&resolve), &evidence, Said::Moved);
+        moved(transfer, verdict.as_ref(), &mut one);
+        verdicts.push(verdict);
+        each.push(one);
+    }
+    let ids = material::CHAIN.iter().chain([&"claim.amount"]);
+    ids.for_each(|id| checks.worst(id, &each));
+    let verdict = verdicts.into_iter().next().flatten();
+    let named = claim.first.transaction.as_deref();
+    let signed = claim
+        .first
+        .signed
+        .as_ref()
+        .map(|_| (claim.network.clone(), claim.payer, claim.total()));
+    match (receipt, claim.challenge()?) {
+        (Some(receipt), Some(challenge)) => {
+            bundle::receipted(receipt, Some(&challenge), verdict.as_ref(), checks);
+        }
+        (Some(receipt), None) => bundle::receipted(receipt, None, verdict.as_ref(), checks),
+        (None, _) => {
+            bundle::settled(signed, settlement, verdict.as_ref(), checks);
+            if settlement.is_none() {
+                // The payer itself names the transaction.
+                material::transaction(checks, Some(&claim.network), named, verdict.as_ref());
+            }
+        }
     }
     Ok(verdict)
+}
+
+/// Of several transfers each has its own.
+fn evidence_for(claim: &Claim, transfer: &Transfer, material: &Material) -> Vec<Json> {
+    let about = |one: &&Json| claim.parts.is_empty() || material::names(one, &transfer.nonce);
+    material.evidence.iter().filter(about).cloned().collect()
+}
+
+/// Where the chain says how much of what was signed for has moved, that is what is claimed.
+fn moved(transfer: &Transfer, verdict: Option<&Verdict>, checks: &mut Checks) {
+    let shown = verdict.filter(|one| one.verdict == VerdictKind::Paid);
+    if let Some(amount) = shown.and_then(|one| one.amount) {
+        checks.equal::<Amount>("claim.amount", &amount, &transfer.amount);
+    }
 }
 
 /// Which answer is missing, and whether it is the one handed in.
@@ -203,26 +307,30 @@ fn describe(claim: &Claim, verdict: Option<&Verdict>) -> Subject {
         network: Some(claim.network.clone()),
         asset: Some(claim.asset),
         payer: Some(claim.payer),
-        pay_to: Some(claim.pay_to),
-        amount: Some(claim.amount),
+        pay_to: Some(claim.first.pay_to),
+        amount: Some(claim.total()),
         resource: Some(claim.request.url.clone()),
-        transaction: proven.or_else(|| claim.transaction.clone()),
+        transaction: proven.or_else(|| claim.first.transaction.clone()),
         sha256: claim.response_sha256,
         delivered: false,
     }
 }
 
-/// What a host should read from the chain: the one payment.
+/// What a host should read from the chain: every transfer of the payment.
 pub(super) fn targets(json: &Json) -> Result<Json, Error> {
     let (claim, _) = Claim::from_json(json)?;
-    let number = claim.signed.as_ref().map_or(0, |signed| signed.attempt);
-    let target = Json::object([
-        ("network", claim.network.to_json()),
-        ("asset", claim.asset.to_json()),
-        ("payer", claim.payer.to_json()),
-        ("nonce", Json::text(hex::encode(claim.nonce))),
-        ("attemptId", Json::text(format!("{}/{number}", claim.intent_id))),
-    ])
-    .with_some("transaction", claim.transaction.as_deref().map(Json::text));
-    Ok(Json::Array(vec![target]))
+    let number = claim.first.signed.as_ref().map_or(0, |signed| signed.attempt);
+    let permit2 = claim.method == Method::Permit2;
+    let target = |transfer: &Transfer| {
+        Json::object([
+            ("network", claim.network.to_json()),
+            ("asset", claim.asset.to_json()),
+            ("payer", claim.payer.to_json()),
+            ("nonce", Json::text(claim.authorization(transfer).nonce_text())),
+            ("attemptId", Json::text(format!("{}/{number}", claim.intent_id))),
+        ])
+        .with_some("method", permit2.then(|| Json::text(Method::Permit2.as_str())))
+        .with_some("transaction", transfer.transaction.as_deref().map(Json::text))
+    };
+    Ok(Json::Array(claim.transfers().map(target).collect()))
 }

@@ -256,13 +256,52 @@ pub(super) const CHAIN: [&str; 4] = [
     "chain.finality",
 ];
 
-/// The four checks of the chain. `subject` judges the evidence where it is known what to look for; `claimed`: the document
-/// says that the money moved.
+/// What a document says of the money of one authorization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Said {
+    /// It moved.
+    Moved,
+    /// It never moved, and never can.
+    Never,
+    /// Neither.
+    Nothing,
+}
+
+impl Said {
+    /// Of a document that says that the money moved, or does not say it.
+    pub fn of(moved: bool) -> Said {
+        match moved {
+            true => Said::Moved,
+            false => Said::Nothing,
+        }
+    }
+}
+
+/// Whether the evidence is about this nonce. Where its reader did not write down which one was read, the log of an EIP-3009 nonce says it.
+pub(super) fn names(evidence: &Json, nonce: &[u8; 32]) -> bool {
+    let named = |topic: &Json| {
+        topic
+            .as_str()
+            .is_ok_and(|text| hex::decode_array(text) == Ok(*nonce))
+    };
+    if let Some(own) = evidence.get("nonce") {
+        return named(own);
+    }
+    let logs = evidence
+        .get("logs")
+        .and_then(|logs| logs.as_array().ok())
+        .unwrap_or_default();
+    logs.iter()
+        .filter_map(|log| log.get("topics")?.as_array().ok())
+        .any(|topics| topics.get(2).is_some_and(named))
+}
+
+/// The four checks of the chain. `subject` judges the evidence where it is known what to look for.
 pub(super) fn chain(
     checks: &mut Checks,
     subject: Option<Judge>,
     evidence: &[Json],
-    claimed: bool,
+    said: Said,
 ) -> Option<Verdict> {
     fn missing(checks: &mut Checks, from: usize, why: &str) {
         CHAIN.iter().skip(from).for_each(|id| checks.missing(id, why));
@@ -303,7 +342,20 @@ pub(super) fn chain(
         None => checks.pass("chain.source"),
     }
     match verdict.verdict {
-        VerdictKind::Dead | VerdictKind::Cancelled if claimed => {
+        VerdictKind::Dead | VerdictKind::Cancelled if said == Said::Never && verdict.decides() => {
+            checks.pass_because(
+                "chain.authorization",
+                "It never moved money and never can, as the record says.",
+            );
+            checks.pass_because("chain.transfer", "Nothing moved, as the record says.");
+            checks.pass("chain.finality");
+        }
+        VerdictKind::Paid | VerdictKind::PaidWrongTerms if said == Said::Never => {
+            const WHY: &str = "The record says that it never moved, and the chain shows that it did.";
+            checks.fail("chain.authorization", WHY);
+            missing(checks, 2, WHY);
+        }
+        VerdictKind::Dead | VerdictKind::Cancelled if said == Said::Moved => {
             checks.fail(
                 "chain.authorization",
                 "The chain proves that this authorization never moved money.",

@@ -3,7 +3,7 @@
 //! `amount_recipient_currency_match`, `bound_to_challenge`. The last rests on the nonce, which the challenge dictates.
 
 use super::checks::Checks;
-use super::material::{self, Material, Subject};
+use super::material::{self, Material, Said, Subject};
 use super::profiles;
 use crate::error::Error;
 use crate::evidence::{self, VerdictKind};
@@ -63,7 +63,7 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Json, Erro
         move |evidence: &[Json]| evidence::resolve(core::slice::from_ref(signed), &context, evidence)
     });
     let resolve = known.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(&mut checks, resolve, &material.evidence, true);
+    let verdict = material::chain(&mut checks, resolve, &material.evidence, Said::Moved);
     let transaction = receipt.transaction();
     let network = terms.as_ref().map(|terms| &terms.network);
     material::transaction(&mut checks, network, transaction.as_deref(), verdict.as_ref());

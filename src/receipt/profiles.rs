@@ -2,7 +2,7 @@
 //! the response. Neither is signed, so each proves only what the caller's material confirms.
 
 use super::checks::Checks;
-use super::material::{self, Material, Subject};
+use super::material::{self, Material, Said, Subject};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::base64;
@@ -286,7 +286,12 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
         move |evidence: &[Json]| evidence::resolve(authorizations, &context, evidence)
     });
     let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(&mut checks, resolve, &material.evidence, success != Some(false));
+    let verdict = material::chain(
+        &mut checks,
+        resolve,
+        &material.evidence,
+        Said::of(success != Some(false)),
+    );
     material::transaction(
         &mut checks,
         subject.network.as_ref(),

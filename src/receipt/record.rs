@@ -345,9 +345,11 @@ impl<'a> Attempt<'a> {
         core::iter::once(self).chain(&self.parts)
     }
 
-    /// What all its authorizations move together. A sum that overflows is the largest number there is.
+    /// What all its authorizations move together, or those that are said to have moved where only some did. A sum that overflows is the
+    /// largest number there is.
     pub fn value(&self) -> Amount {
         self.slots()
+            .filter(|one| !self.is_partly_paid() || one.verdict() == Some("paid"))
             .try_fold(Amount::ZERO, |sum, one| {
                 sum.checked_add(one.authorization.value())
             })
@@ -364,6 +366,11 @@ impl<'a> Attempt<'a> {
         self.authorization.network()
     }
 
+    /// Whether one part moved and another never can.
+    pub fn is_partly_paid(&self) -> bool {
+        self.state == "partly_paid"
+    }
+
     /// Whether the journal calls it proven never to land.
     pub fn is_void(&self) -> bool {
         matches!(self.state, "dead" | "cancelled")
@@ -373,7 +380,7 @@ impl<'a> Attempt<'a> {
         match self.state {
             "planned" | "dead" | "cancelled" => true,
             "signed" => self.signature.is_some(),
-            "partly_paid" if self.parts.is_empty() => false,
+            _ if self.is_partly_paid() && self.parts.is_empty() => false,
             _ if self.given => true,
             _ => self.slots().all(|one| one.signature.is_some()) && self.header.is_some(),
         }

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { verifyReceipt } from "counterfoil/verify";
 
 const casesOf = (name) => JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8")).cases;
-const cases = [...casesOf("cases"), ...casesOf("claims")];
+const cases = [...casesOf("cases"), ...casesOf("claims"), ...casesOf("claims-of-every-rail")];
 const bytes = (hex) => Uint8Array.from(Buffer.from(hex.slice(2), "hex"));
 
 test("every case has the verdict and the checks expected of it", () => {

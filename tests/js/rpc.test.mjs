@@ -125,22 +125,22 @@ test("without EIP-1898 the state is read by number, and the block looked at agai
   assert.equal(plain.of("eth_call").at(-1)[1], hex(1000));
   let asked = 0;
   const moved = chain({ over: { eth_call: byNumber, eth_getBlockByNumber: () => ({ ...blockOf(1000), hash: hashOf(2000 + asked++) }) } });
-  assert.deepEqual(await readEvidence(moved.rpc, what), [{ error: "unreachable" }]);
+  assert.deepEqual(await readEvidence(moved.rpc, what), [unreachable]);
 });
 
 test("a source that can't be read is reported and never thrown", async () => {
   const broken = [refuse, async () => null, async () => undefined, async () => "0x", async () => ({}), async () => ({ number: "1000" }), async () => ({ number: 1000 }), undefined, "not a url", "http://127.0.0.1:1", 7];
   for (const rpc of broken) {
     const evidence = await readEvidence(rpc, what);
-    assert.deepEqual(evidence, [{ error: "unreachable" }]);
+    assert.deepEqual(evidence, [unreachable]);
     assert.equal(verdict(evidence).verdict, "unreadable");
   }
   const some = await readEvidence([chain().rpc, refuse], what);
-  assert.deepEqual(some[1], { error: "unreachable" });
+  assert.deepEqual(some[1], unreachable);
   assert.equal(verdict(some).verdict, "unreadable");
   assert.deepEqual(await readEvidence([], what), []);
   for (const method of ["eth_chainId", "eth_getBlockByNumber", "eth_call", "eth_getTransactionReceipt"]) {
-    assert.deepEqual(await readEvidence(chain({ paidAt: 700, over: { [method]: refuse } }).rpc, what), [{ error: "unreachable" }], method);
+    assert.deepEqual(await readEvidence(chain({ paidAt: 700, over: { [method]: refuse } }).rpc, what), [unreachable], method);
   }
 });
 
@@ -154,7 +154,7 @@ test("another chain, and sources that disagree, are for the core to see", async 
 
 test("a source that never answers is given up after the timeout", async () => {
   const started = performance.now();
-  assert.deepEqual(await readEvidence(() => new Promise(() => {}), { ...what, timeout: 50 }), [{ error: "unreachable" }]);
+  assert.deepEqual(await readEvidence(() => new Promise(() => {}), { ...what, timeout: 50 }), [unreachable]);
   assert.ok(performance.now() - started < 5_000);
 });
 
@@ -200,7 +200,7 @@ test("errors, other formats, redirects, silence and floods of an endpoint are un
     },
   };
   for (const [title, respond] of Object.entries(answers)) {
-    assert.deepEqual(await served(respond, (url) => readEvidence(url, { ...what, timeout: 1_000 })), [{ error: "unreachable" }], title);
+    assert.deepEqual(await served(respond, (url) => readEvidence(url, { ...what, timeout: 1_000 })), [unreachable], title);
   }
 });
 
