@@ -76,6 +76,20 @@ fn recovered(state: &State, choice: &Choice, planned: &[Authorization]) -> bool 
     planned.iter().any(used)
 }
 
+/// What the wallet holds for the first of the nonces that is known to be used.
+fn recovered_amount(state: &State, choice: &Choice, context: Context<'_>) -> Result<Option<Amount>, Error> {
+    if !matches!(choice.terms.signing, Signing::Upto(_)) {
+        return Ok(None);
+    }
+    let token = Token {
+        network: choice.terms.network.clone(),
+        asset: choice.terms.asset,
+    };
+    let planned = authorizations(state, &choice.terms, context)?;
+    let held = |one: &Authorization| state.wallet.amount_of(&token.reservation(&one.nonce()));
+    Ok(planned.iter().find_map(held))
+}
+
 /// Another rail has nonces of its own, and generations of its own: they go on from what was signed there before, not from what was
 /// cancelled elsewhere. Else two journals that came there on different ways would sign for two nonces.
 fn onto_rail(state: &mut State, terms: &Terms, context: Context<'_>) {
@@ -209,7 +223,14 @@ fn lost_history(
         context.now,
     );
     let part = u64::try_from(state.part).ok().filter(|part| *part > 0);
-    let claim = claim.with_some("part", part.map(Json::number));
+    // With scheme `upto` less may have moved than is offered.
+    let amount = match verdict {
+        Some(verdict) => verdict.amount,
+        None => recovered_amount(state, choice, context)?,
+    };
+    let claim = claim
+        .with_some("part", part.map(Json::number))
+        .with_some("amount", amount.map(|amount| amount.to_json()));
     // What a recovery wrote down was final.
     intent.claim = Some(match verdict {
         Some(verdict) => recheck::with_finality(claim, verdict),

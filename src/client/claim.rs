@@ -95,7 +95,11 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
     };
     let transfers = match paid {
         Some((number, attempt)) => signed(number, attempt, transaction.as_deref())?,
-        None => lost(intent, &rail, &offered.terms()?, transaction.as_deref(), context)?,
+        None => {
+            let amount = held.read_opt("amount", Amount::from_json)?;
+            let one = lost(intent, &rail, &offered.terms()?, amount, context)?;
+            vec![Transfer { transaction, ..one }]
+        }
     };
     let mut transfers = transfers.into_iter();
     let first = transfers.next().ok_or_else(|| invalid("quotes"))?;
@@ -193,21 +197,21 @@ fn lost(
     intent: &Intent,
     rail: &Rail,
     terms: &Terms,
-    transaction: Option<&str>,
+    amount: Option<Amount>,
     context: Context<'_>,
-) -> Result<Vec<Transfer>, Error> {
+) -> Result<Transfer, Error> {
     let nonce = match terms.dictated {
         Some(dictated) => dictated.nonce,
         None => buy::nonce(&intent.intent_id, rail, intent.generation, 0, context)?,
     };
-    Ok(vec![Transfer {
+    Ok(Transfer {
         pay_to: terms.pay_to,
-        amount: terms.amount,
+        amount: amount.unwrap_or(terms.amount),
         nonce,
         signed: None,
-        transaction: transaction.map(str::to_owned),
+        transaction: None,
         evidence: Vec::new(),
-    }])
+    })
 }
 
 /// Where the attempt that paid was lost, the attempts that are known did not pay.

@@ -131,7 +131,9 @@ fn stands(
     }
     let intent = state.intent_mut()?;
     intent.claim = intent.claim.take().map(|claim| {
-        let claim = claim.with_some("transaction", verdict.transaction.as_deref().map(Json::text));
+        let claim = claim
+            .with_some("transaction", verdict.transaction.as_deref().map(Json::text))
+            .with_some("amount", verdict.amount.map(|amount| amount.to_json()));
         with_finality(claim, verdict)
     });
     Ok(persist(state, change, Then::Reenter, context))

@@ -8,6 +8,7 @@ use crate::authorization::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context, VerdictKind};
 use crate::hex;
+use crate::mpp::receipt::Receipt;
 use crate::network::Network;
 use crate::receipt::record::{Attempt, Record};
 use crate::sorting::sort_by;
@@ -202,7 +203,9 @@ fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Opt
         .iter()
         .filter(|seen| matches!(seen.outcome, "settled" | "delivered"))
         .find_map(|seen| lower(seen.transaction?));
-    let transaction = attempt.transaction.and_then(lower).or(settlement).or(observed);
+    let receipt = attempt.receipt.as_ref().and_then(Receipt::transaction);
+    let transaction = attempt.transaction.and_then(lower);
+    let transaction = transaction.or(settlement).or(receipt).or(observed);
     let wrong = attempt.state == "wrong_terms";
     // Of these the journal says itself which part moved; the seller's word is about all of them.
     let apart = attempt.state == "partly_paid";

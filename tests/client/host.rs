@@ -27,6 +27,8 @@ pub struct Host {
     pub now: u64,
     pub rows: BTreeMap<String, (u64, String)>,
     pub state: Json,
+    /// What keys the nonces: two hosts with one secret derive the same.
+    pub secret: u8,
     pub alerts: Vec<String>,
     pub findings: Vec<Json>,
 }
@@ -48,6 +50,7 @@ impl Host {
             now: NOW,
             rows: BTreeMap::new(),
             state: Json::Null,
+            secret: 7,
             alerts: Vec::new(),
             findings: Vec::new(),
         }
@@ -63,7 +66,7 @@ impl Host {
 
     pub fn call(&mut self, name: &str, params: &str) -> Json {
         let input = format!(r#"{{"config":{},"now":{},{params}}}"#, self.config, self.now);
-        let step = wasm::call(name, &input, None, Some(Zeroizing::new(vec![7; 32]))).unwrap();
+        let step = wasm::call(name, &input, None, Some(Zeroizing::new(vec![self.secret; 32]))).unwrap();
         self.state = step.get("state").unwrap().clone();
         let mut effects = step.get("effects").unwrap().as_array().unwrap().to_vec();
         let last = effects.pop().unwrap();

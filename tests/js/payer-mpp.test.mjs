@@ -140,8 +140,14 @@ test("challenged again after paying: the fresh challenge is never signed", async
   assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
   await thrown(payer.fetch(seller.url, { intent }));
   assert.deepEqual([new Set(seller.credentials).size, signer.calls, await seller.transfers()], [1, 1, 1]);
-  const [{ claim }] = await journal.intents();
+  const [{ claim, intentId }] = await journal.intents();
   assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
+  const file = await payer.claim(intentId);
+  await chain.finalizedAt((await chain.block()).timestamp);
+  const { protocol, nonce } = JSON.parse(file);
+  assert.equal(nonce, challengeNonce(parseCredential(seller.credentials[0]).challenge));
+  const evidence = await readEvidence(chain.url, { asset: USDC, payer: PAYER, nonce });
+  assert.deepEqual([protocol, verifyReceipt(file).verdict, verifyReceipt(file, { evidence }).verdict], ["mpp", "incomplete", "verified"]);
 });
 
 test("kept and challenged again: nothing new is signed before the proof of death, and then one transfer", async () => {

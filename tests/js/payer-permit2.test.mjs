@@ -103,8 +103,14 @@ test("a lost answer and a lost journal: no second transfer", async () => {
     const error = await thrown(payer.fetch(seller.url, { intent }));
     assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
   }
-  const [{ claim }] = await journal.intents();
+  const [{ claim, intentId }] = await journal.intents();
   assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
+  const file = await payer.claim(intentId);
+  signer.calls -= 1;
+  await chain.finalizedAt((await chain.block()).timestamp);
+  const { evidence } = await judged(seller.payments[0], "finalized");
+  assert.deepEqual([verifyReceipt(file).verdict, verifyReceipt(file, { evidence }).verdict], ["incomplete", "verified"]);
+  assert.equal(verifyReceipt(file.replace('"amount":"10000"', '"amount":"10001"'), { evidence }).verdict, "failed");
   const error = await thrown(buyer({ signer }).payer.fetch(seller.url, { intent }));
   assert.deepEqual([error.code, error.money], ["authorization_used", "proven"]);
   assert.deepEqual([await seller.transfers(), signer.calls], [1, 1]);

@@ -120,6 +120,13 @@ test("a lost answer: paid once both are read, and a lost journal signs nothing",
   const error = await thrown(payer.fetch(seller.url, { intent }));
   assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
   assert.deepEqual([await states(journal), await held(journal)], [["paid"], ["settled 10000"]]);
+  const [{ intentId }] = await journal.intents();
+  const claim = await payer.claim(intentId);
+  const reads = (await Promise.all(parts(seller.payments[0]).map((one) => evidenceOf(one)))).flat();
+  const report = verifyReceipt(claim, { evidence: reads });
+  assert.equal(report.verdict, "verified", JSON.stringify(report.checks.filter(({ state }) => state !== "pass")));
+  for (const less of [[], reads.slice(1), reads.slice(0, 1)]) assert.equal(verifyReceipt(claim, { evidence: less }).verdict, "incomplete");
+  signer.calls -= 1;
   const lost = await thrown(buyer({ signer }).payer.fetch(seller.url, { intent }));
   assert.deepEqual([lost.code, lost.money], ["authorization_used", "proven"]);
   assert.deepEqual([await seller.moved(), signer.calls], [[1, 1], 2]);
@@ -158,6 +165,14 @@ for (const [which, moved, amount] of [["the seller's", [1, 0], "9700"], ["the fe
     const found = findConflicts([await payer.export(intentId)]).map(({ code, amount }) => [code, amount]);
     assert.deepEqual(found.filter(([code]) => code === "partly_paid"), [["partly_paid", amount]]);
     assert.ok(!found.some(([code]) => code === "duplicate_charge"));
+    // Each part is decided by what was read of its own nonce: the one moved, the other never can.
+    const bundle = await payer.export(intentId);
+    const reads = (await Promise.all(parts(seller.payments[0]).map((one) => evidenceOf(one)))).flat();
+    const report = verifyReceipt(bundle, { evidence: reads });
+    assert.equal(report.verdict, "verified", JSON.stringify(report.checks.filter(({ state }) => state !== "pass")));
+    assert.deepEqual([report.facts.amount, report.facts.parts.map(({ verdict }) => verdict)], [amount, moved.map((one) => (one ? "paid" : "dead"))]);
+    for (const less of [reads.slice(1), reads.slice(0, 1), reads.map(({ nonce, ...rest }) => rest)]) assert.equal(verifyReceipt(bundle, { evidence: less }).verdict, "incomplete");
+    assert.equal((await thrown(payer.claim(intentId))).code, "partly_paid");
   });
 }
 

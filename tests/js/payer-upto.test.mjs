@@ -143,6 +143,12 @@ test("a lost answer: what moved is read from the chain, and a lost journal signs
   const error = await thrown(payer.fetch(seller.url, { intent }));
   assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
   assert.deepEqual([await states(journal), await held(journal)], [["paid"], ["settled 1"]]);
+  const [{ intentId }] = await journal.intents();
+  const claim = await payer.claim(intentId);
+  signer.calls -= 1;
+  const { evidence } = await judged(seller.payments[0], "finalized");
+  const report = verifyReceipt(claim, { evidence });
+  assert.deepEqual([verifyReceipt(claim).verdict, report.verdict, report.facts.amount], ["incomplete", "verified", "1"]);
   const again = await thrown(buyer({ signer }).payer.fetch(seller.url, { intent }));
   assert.deepEqual([again.code, again.money], ["authorization_used", "proven"]);
   assert.deepEqual([await seller.moved(), signer.calls], [[1], 1]);

@@ -17,6 +17,7 @@ const [payer, payTo] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`];
 const nonce = `0x${"ab".repeat(32)}`;
 const network = "eip155:84532";
 const what = { network, asset, payer, nonce };
+const unreachable = { nonce, error: "unreachable" };
 const authorization = { from: payer, to: payTo, value: "10000", validAfter: "0", validBefore: "1700000600", nonce };
 const verdict = (evidence) => resolve(authorization, { network, asset }, evidence);
 

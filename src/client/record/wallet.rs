@@ -116,6 +116,12 @@ impl Wallet {
         self.entries.iter().any(|entry| entry.id == id)
     }
 
+    /// The amount that is held or was spent under this id.
+    pub fn amount_of(&self, id: &str) -> Option<Amount> {
+        let entry = self.entries.iter().find(|entry| entry.id == id);
+        entry.map(|entry| entry.spent.amount)
+    }
+
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
         Json::object([
