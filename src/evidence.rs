@@ -39,7 +39,7 @@ use proof::Proofs;
 use rpc::{Log, Reason, Receipt, Source, Tag};
 
 pub use header::Header;
-pub use history::{history, Closed, History};
+pub use history::{history, permit_nonces, Closed, History, How};
 pub use receipt_proof::receipt_proof_from;
 pub use refund::{refunded, Refund, Refunded};
 pub use storage_proof::{implementation_slots, state_slots, Layout};

@@ -61,6 +61,15 @@ pub struct Permit {
     pub valid_after: Amount,
 }
 
+/// Where the bitmap of a payer has a nonce: the number of the word, and the mask of the bit in it.
+pub fn place(nonce: &[u8; 32]) -> (U256, U256) {
+    let [.., bit] = *nonce;
+    (
+        U256::from_be_bytes(*nonce) >> 8_usize,
+        U256::ONE << usize::from(bit),
+    )
+}
+
 impl Permit {
     /// Reads the members of `payload.permit2Authorization`; the nonce is a decimal text there. Errors, in this order of fields:
     /// `missing_field`, `invalid_type`, `address_invalid`, `address_checksum`, `amount_invalid`, `amount_must_be_string`,
@@ -161,11 +170,9 @@ impl Permit {
             .unwrap_or(self.deadline)
     }
 
-    /// Where the bitmap of the payer has this nonce: the number of the word, and the mask of the bit in it.
+    /// Its [`place`].
     pub fn slot(&self) -> (U256, U256) {
-        let nonce = U256::from_be_bytes(self.nonce);
-        let [.., bit] = self.nonce;
-        (nonce >> 8_usize, U256::ONE << usize::from(bit))
+        place(&self.nonce)
     }
 
     /// The EIP-712 hashes.

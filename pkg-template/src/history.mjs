@@ -39,17 +39,19 @@ export async function recover(host, { network, asset, fromBlock, toBlock, width 
   const top = await historyTop(rpcs);
   if (top === undefined) throw new CounterfoilError("evidence_unreadable", { field: "rpc" });
   const last = Math.min(toBlock ?? top, top);
-  const total = { network, asset, from: fromBlock, to: last, used: 0, cancelled: 0, spent: 0n };
+  const total = { network, asset, from: fromBlock, to: last, used: 0, cancelled: 0, unknown: 0, spent: 0n };
+  const permits = (transactions) => call("historyPermits", { config, network, asset, transactions });
   for (let from = fromBlock, span = width; from <= last; ) {
     const to = Math.min(last, from + span - 1);
-    const evidence = await readHistory(rpcs, { asset, payer: config.payer, from, to });
+    const evidence = await readHistory(rpcs, { asset, payer: config.payer, from, to, permits });
     if (evidence === undefined && span > 1) {
       span = Math.max(1, Math.floor(span / 2));
       continue;
     }
-    const { used, cancelled, spent } = await writeDown(host, { network, asset, keys, evidence: evidence ?? [] });
+    const { used, cancelled, unknown = 0, spent } = await writeDown(host, { network, asset, keys, evidence: evidence ?? [] });
     total.used += used;
     total.cancelled += cancelled;
+    total.unknown += unknown;
     total.spent += BigInt(spent);
     from = to + 1;
     if (from <= last) await new Promise((done) => setTimeout(done, pauseMs));
@@ -65,7 +67,7 @@ async function writeDown({ config, clock, journal }, { network, asset, keys, evi
       if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
     }
     // Read after the wallet: what an intent begins in between moves the wallet, and this write then meets a conflict.
-    const known = await knownNonces(journal, keys);
+    const known = await knownWords(journal, keys);
     const { ops, ...told } = call("historyPage", { config, now: clock(), network, asset, evidence, records, known });
     const { ok } = await journal.commit(ops.map(({ put, ...op }) => ({ ...op, put: encoder.encode(put) })));
     if (ok) return told;
@@ -73,9 +75,9 @@ async function writeDown({ config, clock, journal }, { network, asset, keys, evi
   throw new CounterfoilError("journal_conflict");
 }
 
-async function knownNonces(journal, keys) {
+async function knownWords(journal, keys) {
   const known = [];
   for await (const { key } of journal.scan(keys.recovered)) known.push(key.slice(keys.recovered.length));
-  for await (const { value } of journal.scan("intent/")) known.push(...call("intentNonces", { record: decoder.decode(value) }));
+  for await (const { value } of journal.scan("intent/")) known.push(...call("knownToIntent", { record: decoder.decode(value) }));
   return known;
 }

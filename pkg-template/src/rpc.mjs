@@ -62,22 +62,31 @@ export async function historyTop(rpcs, { timeout = 10_000 } = {}) {
 }
 
 /**
- * What every source tells of a payer's nonces between two blocks: the token's logs about them, the receipt of each, and the block that each stands in. Undefined where a
- * source does not answer: so many blocks at once may be too many for it.
+ * What every source tells of a payer between two blocks: the token's logs about its nonces and what moved from it, the receipt and the block of each, the call of each
+ * transfer, and the words of Permit2's bitmap with the nonces that `permits(transactions)` finds in those. Undefined where a source does not answer: so many blocks at once may be
+ * too many for it.
  */
-export async function readHistory(rpcs, { asset, payer, from, to, timeout = 10_000 }) {
-  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], word(payer)], fromBlock: quantity(from), toBlock: quantity(to) };
+export async function readHistory(rpcs, { asset, payer, from, to, permits, timeout = 10_000 }) {
+  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER], word(payer)], fromBlock: quantity(from), toBlock: quantity(to) };
   const read = async (ask) => {
-    const { chainId, block: { number: height, hash, timestamp } } = await head(ask, "finalized");
+    const { chainId, block } = await head(ask, "finalized");
+    const { number: height, hash, timestamp } = block;
     const logs = await ask("eth_getLogs", filter);
     const each = async (name, method, ...more) => {
       const found = [];
       for (const key of new Set(logs.map((log) => log[name]))) found.push(await ask(method, key, ...more));
       return found;
     };
+    const calls = await each("transactionHash", "eth_getTransactionByHash");
+    const transactions = calls.map(({ hash, from, input }) => ({ hash, from, input }));
+    const bitmaps = [];
+    for (const nonce of permits(transactions)) {
+      const read = { to: PERMIT2, data: `${NONCE_BITMAP}${word(payer).slice(2)}${hex64(BigInt(nonce) >> 8n)}` };
+      bitmaps.push({ nonce, nonceBitmap: await stateAt(ask, read, block) });
+    }
     const receipts = await each("transactionHash", "eth_getTransactionReceipt");
     const blocks = (await each("blockHash", "eth_getBlockByHash", false)).map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
-    return { chainId, block: { number: height, hash, timestamp, tag: "finalized" }, logs, logsRange: { from: filter.fromBlock, to: filter.toBlock }, receipts, blocks };
+    return { chainId, block: { number: height, hash, timestamp, tag: "finalized" }, logs, logsRange: { from: filter.fromBlock, to: filter.toBlock }, receipts, blocks, transactions, bitmaps };
   };
   const told = await Promise.all(rpcs.map((rpc) => reachable(() => read((method, ...params) => request(rpc, method, params, timeout)))));
   return told.every(Boolean) ? told : undefined;

@@ -101,11 +101,11 @@ export interface Payer {
    */
   resume(): Promise<Resolution[]>;
   /**
-   * Reads the payer's own `AuthorizationUsed` and `AuthorizationCanceled` logs of one token in final blocks and writes each nonce that the journal does not know down, with what it
+   * Reads the payer's own `AuthorizationUsed`, `AuthorizationCanceled` and `Transfer` logs of one token in final blocks and writes each nonce that the journal does not know down, with what it
    * moved: it counts as spent against the caps at the time of its block, and is in `export()`. Which intent it was for shows when that is asked for again: its derived nonce is then
    * known as used, and the call ends as paid, not delivered, with a claim. Page by page, each durable before the next one is read, so that it can be called again. Several sources must agree.
-   * Payments by Permit2 leave no such log: of those only the purchase itself, whose nonce is looked at first, protects. Errors: `missing_field`, `invalid_type`, `evidence_unreadable`,
-   * `journal_conflict`.
+   * A payment by Permit2 logs no nonce: it is taken from the call that made the transfer and looked up in the payer's bitmap. What another's transaction moved and no permit explains is
+   * written down as `unknown`, and counts; what the payer's own transactions moved is no purchase. Errors: `missing_field`, `invalid_type`, `evidence_unreadable`, `journal_conflict`.
    */
   recover(what: {
     network: Network; asset: Address; fromBlock: number;
@@ -115,7 +115,7 @@ export interface Payer {
     width?: number;
     /** Between two pages, 100 when absent. */
     pauseMs?: number;
-  }): Promise<{ network: Network; asset: Address; from: number; to: number; used: number; cancelled: number; spent: Amount }>;
+  }): Promise<{ network: Network; asset: Address; from: number; to: number; used: number; cancelled: number; unknown: number; spent: Amount }>;
   /**
    * Gives an intent to the actor `to`: the attempt stays, the intent goes. What may still land is read in this call, from a block of the last ten minutes; what
    * is proven dead, paid or cancelled on the way is written down. From then on this actor signs nothing for the intent (`intent_handed_over`) and can only send what is

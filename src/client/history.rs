@@ -7,8 +7,10 @@ use super::effect::{Record, Write};
 use super::record::{self, Intent, Reservation, Wallet};
 use super::Config;
 use crate::address::Address;
+use crate::attempt::Attempt;
+use crate::authorization::Method;
 use crate::error::{Code, Error, Money, Next};
-use crate::evidence::{self, Closed};
+use crate::evidence::{self, Closed, How};
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
@@ -59,8 +61,8 @@ pub struct Page {
     pub found: Vec<Closed>,
 }
 
-/// Judges one stretch that every source was asked for. `records` are the wallet's and the history's as they stand; `known` are the nonces that
-/// intents or earlier recoveries hold already. Errors: `evidence_unreadable`, those of the records.
+/// Judges one stretch that every source was asked for. `records` are the wallet's and the history's as they stand; `known` are the nonces and the
+/// transactions that intents or earlier recoveries hold already. Errors: `evidence_unreadable`, those of the records.
 pub fn page(
     config: &Config,
     token: &Token,
@@ -72,11 +74,11 @@ pub fn page(
     let payer = &config.payer;
     let read = evidence::history(payer, &token.network, &token.asset, evidence);
     let read = read.map_err(|_| Error::new(Code::EvidenceUnreadable, "evidence"))?;
-    let found: Vec<Closed> = read
-        .closed
-        .into_iter()
-        .filter(|one| !known.contains(&one.nonce))
-        .collect();
+    // Of a transfer whose nonce is not known, the transaction says whether an intent holds it.
+    let is_known = |one: &Closed| {
+        known.contains(&one.nonce) || one.how == How::Unknown && known.contains(&one.transaction)
+    };
+    let found: Vec<Closed> = read.closed.into_iter().filter(|one| !is_known(one)).collect();
     let stands = |key: &str| records.iter().find(|record| record.key == key);
     let wallet_key = Wallet::key(payer);
     let wallet_stands = stands(&wallet_key);
@@ -97,7 +99,7 @@ pub fn page(
             expect: None,
             put: recovered(payer, token, one, now).to_canonical()?,
         });
-        if !one.cancelled {
+        if one.how != How::Cancelled {
             wallet.entries.push(Reservation {
                 id: token.reservation(&one.nonce),
                 spent: Spent {
@@ -125,7 +127,12 @@ pub fn page(
 }
 
 fn recovered(payer: &Address, token: &Token, one: &Closed, now: Seconds) -> Json {
-    let event = if one.cancelled { "cancelled" } else { "used" };
+    let event = match one.how {
+        How::Used | How::Permitted => "used",
+        How::Cancelled => "cancelled",
+        How::Unknown => "unknown",
+    };
+    let method = (one.how == How::Permitted).then(|| Json::text(Method::Permit2.as_str()));
     Json::object([
         ("v", Json::number(1)),
         ("kind", Json::text("recovered")),
@@ -141,6 +148,7 @@ fn recovered(payer: &Address, token: &Token, one: &Closed, now: Seconds) -> Json
         ("recoveredAt", Json::number(now)),
     ])
     .with_some("to", one.to.map(|to| to.to_json()))
+    .with_some("method", method)
 }
 
 fn history(payer: &Address, token: &Token, ranges: &[(u64, u64)], now: Seconds) -> Json {
@@ -176,8 +184,13 @@ fn joined(mut ranges: Vec<(u64, u64)>, new: (u64, u64)) -> Vec<(u64, u64)> {
     whole
 }
 
-/// The nonces that an intent's record holds.
-pub fn nonces(intent: &Intent) -> Vec<[u8; 32]> {
-    let slots = intent.attempts.iter().flat_map(crate::attempt::Attempt::slots);
-    slots.map(|slot| slot.authorization.nonce()).collect()
+/// The nonces that an intent's record holds, and the transactions that it knows to have paid it.
+pub fn known(intent: &Intent) -> Vec<[u8; 32]> {
+    let slots = intent.attempts.iter().flat_map(Attempt::slots);
+    let nonces = slots.map(|slot| slot.authorization.nonce());
+    let settled = intent.attempts.iter().filter_map(Attempt::settled_in);
+    let parts = intent.attempts.iter().flat_map(|attempt| &attempt.parts);
+    let settled = settled.chain(parts.filter_map(|part| part.transaction.clone()));
+    let hashes = settled.filter_map(|hash| hex::decode_array(&hash).ok());
+    nonces.chain(hashes).collect()
 }

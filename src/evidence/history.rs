@@ -1,20 +1,46 @@
-//! What the token logged of a payer's nonces over a range of blocks, whoever signed them and whatever journal knew of it.
+//! What the token logged of a payer over a range of blocks, whoever signed it and whatever journal knew of it.
+//!
+//! EIP-3009 logs the nonce. Permit2 does not, and the contracts that settle by it log no payer: what there is is the token's Transfer, the call
+//! that made it, in which the permit stands, and the payer's bitmap, in which its nonce is set. A Transfer that none of these explains was made by
+//! somebody else's transaction all the same: it counts, and which nonce it was for is not known.
 
-use super::logs::{topic, transfer_after, AUTHORIZATION_CANCELED, AUTHORIZATION_USED};
+mod permits;
+
+use super::logs::{self, topic, transfer_after, AUTHORIZATION_CANCELED, AUTHORIZATION_USED};
 use super::rpc::{self, Block, Log, Reason, Receipt, Tag, Word};
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::digest;
+use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::time::Seconds;
 
-/// One nonce that was used or cancelled.
+pub use permits::permit_nonces;
+
+/// What is known of how it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum How {
+    /// By EIP-3009.
+    Used,
+    /// Burnt by its payer; nothing moved.
+    Cancelled,
+    /// By Permit2.
+    Permitted,
+    /// In another's transaction, by an allowance or by Permit2; the nonce is not known.
+    Unknown,
+}
+
+/// Domain tag of the name of a transfer whose nonce is not known.
+const TRANSFER_TAG: &str = "counterfoil/recovered-transfer/v1";
+
+/// One nonce that was used or cancelled, or one transfer whose nonce is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
-    /// The nonce.
+    /// The nonce; of a transfer whose nonce is not known, the digest of where it stands.
     pub nonce: [u8; 32],
-    /// Burnt by its payer; nothing moved.
-    pub cancelled: bool,
+    /// How it came.
+    pub how: How,
     /// Who was paid; absent where nothing moved.
     pub to: Option<Address>,
     /// What moved.
@@ -38,11 +64,12 @@ pub struct History {
     pub closed: Vec<Closed>,
 }
 
-/// Reads one stretch. Each source: `{chainId, block: {number, hash, timestamp, tag}, logs, logsRange: {from, to}, receipts, blocks}`: every log
-/// of the token about a nonce of the payer in that range, the receipt of each, and `{number, hash, timestamp}` of each log's block. Several
-/// sources must agree. Reasons: `network_unsupported`, `evidence_missing`, those of what can't be read, `not_final` (the range ends after the
+/// Reads one stretch. Each source: `{chainId, block: {number, hash, timestamp, tag}, logs, logsRange: {from, to}, receipts, blocks, transactions?,
+/// bitmaps?}`: every log of the token about a nonce of the payer and every Transfer from the payer in that range, the receipt of each,
+/// `{number, hash, timestamp}` of each log's block, of each Transfer `{hash, from, input}` of its transaction, and of each nonce of
+/// [`permit_nonces`] `{nonce, nonceBitmap}` at the block. Several sources must agree. Reasons: `network_unsupported`, `evidence_missing`, those of what can't be read, `not_final` (the range ends after the
 /// block, or that one is not finalized), `logs_missing`, `log_foreign` (about something else), `log_outside_range`, `logs_conflict` (a nonce twice),
-/// `receipt_missing`, `receipt_reverted`, `block_missing`, `history_disagrees`.
+/// `receipt_missing`, `receipt_reverted`, `block_missing`, `transaction_missing`, `history_disagrees`.
 pub fn history(
     payer: &Address,
     network: &Network,
@@ -72,15 +99,29 @@ fn source(json: &Json, chain_id: u64, payer: &Address, asset: &Address) -> Resul
     let receipts = list("receipts").ok_or("receipt_missing")?;
     let receipts = receipts.iter().map(rpc::receipt).collect::<Result<Vec<_>, _>>()?;
     let blocks = list("blocks").ok_or("block_missing")?;
-    let mut closed: Vec<Closed> = Vec::new();
+    let (mut closed, mut moved): (Vec<Closed>, Vec<&Log>) = (Vec::new(), Vec::new());
+    // Which Transfer a used authorization made, by transaction and index.
+    let mut explained = Vec::new();
     for log in &logs {
         block.places(Some((from, to)), log)?;
+        if logs::transfer_from(log, asset, payer)?.is_some() {
+            moved.push(log);
+            continue;
+        }
         let at = time_of(blocks, log).ok_or("block_missing")?;
-        let one = closed_by(log, &receipts, at, payer, asset)?;
+        let (one, transfer) = closed_by(log, &receipts, at, payer, asset)?;
         if closed.iter().any(|known| known.nonce == one.nonce) {
             return Err("logs_conflict");
         }
+        explained.extend(transfer.map(|index| (one.transaction, index)));
         closed.push(one);
+    }
+    moved.retain(|log| !explained.contains(&(log.transaction, log.index)));
+    let permits = permits::Permits::read(json, payer, asset, &moved)?;
+    for log in moved {
+        let at = time_of(blocks, log).ok_or("block_missing")?;
+        receipt_of(log, &receipts)?;
+        closed.extend(permits.closed(log, at, &closed)?);
     }
     Ok(History { from, to, closed })
 }
@@ -99,36 +140,51 @@ fn closed_by(
     at: Seconds,
     payer: &Address,
     asset: &Address,
-) -> Result<Closed, Reason> {
+) -> Result<(Closed, Option<u64>), Reason> {
     let (kind, nonce) = match log.topics.as_slice() {
         [kind, from, nonce] if log.address == asset.0 && *from == topic(payer) && log.data.is_empty() => {
             (*kind, *nonce)
         }
         _ => return Err("log_foreign"),
     };
-    let cancelled = match kind {
-        AUTHORIZATION_USED => false,
-        AUTHORIZATION_CANCELED => true,
+    let how = match kind {
+        AUTHORIZATION_USED => How::Used,
+        AUTHORIZATION_CANCELED => How::Cancelled,
         _ => return Err("log_foreign"),
     };
-    let receipt = receipts.iter().find(|receipt| receipt.logs.contains(log));
-    let receipt = receipt.ok_or("receipt_missing")?;
-    if !receipt.succeeded {
-        return Err("receipt_reverted");
-    }
-    let moved = match cancelled {
-        true => None,
-        false => transfer_after(log, receipt, asset, payer)?,
+    let receipt = receipt_of(log, receipts)?;
+    let moved = match how {
+        How::Used => transfer_after(log, receipt, asset, payer)?,
+        _ => None,
     };
-    Ok(Closed {
+    let closed = Closed {
         nonce,
-        cancelled,
+        how,
         to: moved.and_then(|moved| recipient(&moved.to)),
         amount: moved.map_or(Amount::ZERO, |moved| Amount::from_be_bytes(moved.value)),
         transaction: log.transaction,
         block_number: log.block_number,
         at,
-    })
+    };
+    Ok((closed, moved.map(|moved| moved.index)))
+}
+
+fn receipt_of<'a>(log: &Log, receipts: &'a [Receipt]) -> Result<&'a Receipt, Reason> {
+    let receipt = receipts.iter().find(|receipt| receipt.logs.contains(log));
+    let receipt = receipt.ok_or("receipt_missing")?;
+    match receipt.succeeded {
+        true => Ok(receipt),
+        false => Err("receipt_reverted"),
+    }
+}
+
+/// What stands for the nonce of a transfer whose nonce is not known.
+fn name_of(log: &Log) -> Result<[u8; 32], Reason> {
+    let place = Json::object([
+        ("logIndex", Json::number(log.index)),
+        ("transaction", Json::text(hex::encode(log.transaction))),
+    ]);
+    digest::tagged(TRANSFER_TAG, &place).map_err(|_| "logs_malformed")
 }
 
 /// The address in an indexed argument.

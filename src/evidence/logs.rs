@@ -58,6 +58,8 @@ pub(super) fn event(log: &Log, token: &Address, authorization: &Authorization) -
 pub(super) struct Transfer {
     pub to: Word,
     pub value: Word,
+    /// Of its log, in the block.
+    pub index: u64,
 }
 
 impl Transfer {
@@ -77,7 +79,12 @@ pub(super) fn transfer_from(log: &Log, token: &Address, payer: &Address) -> Resu
     match log.topics.as_slice() {
         [TRANSFER, from, to] if log.address == token.0 && *from == topic(payer) => {
             let value = log.data.as_slice().try_into().map_err(|_| "logs_malformed")?;
-            Ok(Some(Transfer { to: *to, value }))
+            let index = log.index;
+            Ok(Some(Transfer {
+                to: *to,
+                value,
+                index,
+            }))
         }
         _ => Ok(None),
     }
@@ -100,7 +107,12 @@ pub(super) fn transfer_after(
             [AUTHORIZATION_USED, authorizer, ..] if *authorizer == topic(payer) => return Ok(None),
             [TRANSFER, from, to] if *from == topic(payer) => {
                 let value = log.data.as_slice().try_into().map_err(|_| "receipt_malformed")?;
-                return Ok(Some(Transfer { to: *to, value }));
+                let index = log.index;
+                return Ok(Some(Transfer {
+                    to: *to,
+                    value,
+                    index,
+                }));
             }
             [TRANSFER, _, _] => {}
             [TRANSFER, ..] => return Err("receipt_malformed"),

@@ -8,6 +8,7 @@ use crate::client::history::{self, Token};
 use crate::client::record::{self, Intent};
 use crate::client::{self, Config, Context, Event, Record, Start, State, Step};
 use crate::error::{Code, Error, Money, Next};
+use crate::evidence::{self, How};
 use crate::hand_over::HandOver;
 use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
@@ -35,12 +36,10 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "unknownHistory" => Ok(proven_json(Some(history::UNKNOWN))),
         "historyKeys" => history_keys(input),
         "historyPage" => history_page(input),
-        "intentNonces" => input.json.read("record", |text| {
+        "historyPermits" => history_permits(input),
+        "knownToIntent" => input.json.read("record", |text| {
             let intent = record::from_text(text.as_str()?, Intent::from_json)?;
-            let nonces = history::nonces(&intent).into_iter();
-            Ok(Json::Array(
-                nonces.map(|nonce| Json::text(hex::encode(nonce))).collect(),
-            ))
+            Ok(words(history::known(&intent)))
         }),
         "handOverDigest" => hand_over_digest(input),
         "requestIdentity" => request_identity(input),
@@ -166,6 +165,24 @@ fn history_keys(input: &Input) -> Result<Json, Error> {
     ]))
 }
 
+fn words(list: Vec<[u8; 32]>) -> Json {
+    Json::Array(
+        list.into_iter()
+            .map(|word| Json::text(hex::encode(word)))
+            .collect(),
+    )
+}
+
+/// Input `{config, network, asset, transactions}`: the nonces whose words of the bitmap are to be read.
+fn history_permits(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let token = token(&input.json)?;
+    input.json.read("transactions", |list| {
+        let nonces = evidence::permit_nonces(&config.payer, &token.asset, list.as_array()?)?;
+        Ok(words(nonces))
+    })
+}
+
 /// Input `{config, now, network, asset, evidence, records, known}`.
 fn history_page(input: &Input) -> Result<Json, Error> {
     let config = input.json.read("config", Config::from_json)?;
@@ -179,19 +196,22 @@ fn history_page(input: &Input) -> Result<Json, Error> {
         list.as_list(|nonce| hex::decode_array(nonce.as_str()?))
     })?;
     let page = history::page(&config, &token, evidence, &records, &known, now)?;
-    let moved = page.found.iter().filter(|one| !one.cancelled);
+    let moved = page.found.iter().filter(|one| one.how != How::Cancelled);
     let spent = moved
         .clone()
         .try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount))
         .ok_or_else(|| Error::new(Code::AmountInvalid, "evidence"))?;
-    let used = moved.count() as u64;
+    let moved = moved.count() as u64;
+    let unknown = page.found.iter().filter(|one| one.how == How::Unknown);
+    let unknown = unknown.count() as u64;
     match client::Effect::Persist(page.writes).to_json().get("ops") {
         Some(ops) => Ok(Json::object([
             ("ops", ops.clone()),
-            ("used", Json::number(used)),
-            ("cancelled", Json::number(page.found.len() as u64 - used)),
+            ("used", Json::number(moved - unknown)),
+            ("cancelled", Json::number(page.found.len() as u64 - moved)),
             ("spent", spent.to_json()),
-        ])),
+        ])
+        .with_some("unknown", (unknown > 0).then(|| Json::number(unknown)))),
         None => Err(Error::new(Code::InternalError, "")),
     }
 }

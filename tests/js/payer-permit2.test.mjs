@@ -179,3 +179,38 @@ test("two equal purchases in one block are told apart by their call data", async
   assert.deepEqual(found.map(({ verdict }) => verdict), ["paid", "paid"]);
   assert.deepEqual(new Set(found.map(({ transaction }) => transaction)), new Set([one.transactionHash, other.transactionHash]));
 });
+
+test("a journal that was lost: what Permit2 moved is found, what nothing explains is told, and both count", async () => {
+  const seller = await market();
+  const bought = [another(), another()];
+  const first = buyer();
+  const fromBlock = Number(await chain.rpc("eth_blockNumber")) + 1;
+  for (const intent of bought) await (await first.payer.fetch(seller.url, { intent })).text();
+  // The payer's own transfer is no purchase; another's, by an allowance, may be one.
+  const stranger = privateKeyToAccount(KEYS.facilitator).address;
+  const own = (functionName, args) => chain.wallet(KEY).writeContract({ address: USDC, abi: abi(functionName, "address", "uint256"), functionName, args });
+  await mined(await own("transfer", [stranger, 5n]));
+  await mined(await own("approve", [stranger, 7n]));
+  await mined(await chain.wallet(KEYS.facilitator).writeContract({ address: USDC, abi: abi("transferFrom", "address", "address", "uint256"), functionName: "transferFrom", args: [PAYER, stranger, 7n] }));
+  await chain.finalizedAt((await chain.block()).timestamp);
+  const what = { network: NETWORK, asset: USDC, fromBlock, pauseMs: 0 };
+
+  const lost = buyer({ signer: first.signer, policy: { ...POLICY, perWallet: [{ amount: "30000", window: 3600 }] } });
+  const told = await lost.payer.recover(what);
+  assert.deepEqual([told.used, told.cancelled, told.unknown, told.spent], [2, 0, 1, "20007"]);
+  const { recovered } = JSON.parse(await lost.payer.export());
+  const rows = recovered.map(({ event, method, amount }) => [event, method, amount]).sort();
+  assert.deepEqual(rows, [["unknown", undefined, "7"], ["used", "permit2", "10000"], ["used", "permit2", "10000"]]);
+  const nonces = seller.payments.map(({ payload }) => BigInt(payload.permit2Authorization.nonce));
+  assert.deepEqual(new Set(recovered.filter(({ event }) => event === "used").map(({ nonce }) => BigInt(nonce))), new Set(nonces));
+  // The cap counts all three, and an id of before is known as paid without an endpoint.
+  assert.equal((await thrown(lost.payer.fetch(seller.url, { intent: another() }))).code, "over_wallet_cap");
+  const blind = buyer({ signer: first.signer, journal: lost.journal, rpc: undefined });
+  const signed = first.signer.calls;
+  const error = await thrown(blind.payer.fetch(seller.url, { intent: bought[0] }));
+  assert.deepEqual([error.code, error.money, first.signer.calls], ["authorization_used", "proven", signed]);
+  // Once more adds nothing, and who has the purchases in its journal counts none of them twice.
+  const again = await lost.payer.recover(what);
+  const known = await first.payer.recover(what);
+  assert.deepEqual([again.used, again.unknown, known.used, known.unknown], [0, 0, 0, 1]);
+});
