@@ -499,3 +499,29 @@ fn a_charge_that_the_seller_alone_tells_of_is_told() {
         assert_eq!(twice, rail.moves.len(), "{}", rail.name);
     }
 }
+
+/// With trusted blocks no source's word ends anything: neither a payment nor its death, on any rail.
+#[test]
+fn what_no_trusted_block_proves_decides_nothing() {
+    for rail in RAILS {
+        // Behind the final block the latest one is read, where a death decides nothing anyway.
+        let fates = [
+            (Fate::Paid('b'), "evidence_unreadable"),
+            (Fate::Dead, "outcome_unknown"),
+        ];
+        for (fate, code) in fates {
+            let mut walk = Walk::on(rail);
+            let trusting = walk.host.config.trim_end_matches('}').to_owned();
+            walk.host.config = format!(r#"{trusting},"trustedBlocks":[]}}"#);
+            walk.host.fetch(URL);
+            let effect = walk.host.on(&(rail.price)("c1"));
+            let sent = walk.go(effect, Fate::Open);
+            assert_eq!(text(&sent, "type"), "send", "{}: {}", rail.name, sent.to_text());
+            let read = walk.host.on(TIMEOUT);
+            let end = walk.go(read, fate);
+            assert_fails(&end, code, "possible");
+            assert_eq!(walk.host.states(), ["sent"], "{}", rail.name);
+            assert_eq!(held(&walk.host), ["reserved 10000"], "{}", rail.name);
+        }
+    }
+}
