@@ -280,6 +280,9 @@ registry! {
     LateConfirmation "late_confirmation" Claim Proven "A transfer landed after its attempt was called dead or refused.";
     RefundUnproven "refund_unproven" ReadChain Proven "No final transfer to the payer that is left to count shows that this money went back.";
     PaymentVanished "payment_vanished" Wait Possible "A payment that was seen on the chain is gone, for its block was replaced; it may land again.";
+    AuthorizationClaimedTwice "authorization_claimed_twice" ReadChain Possible "Receipts name different transactions for one authorization, which can be used once only.";
+    ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; its payment counts once.";
+    ResponseShared "response_shared" AskHuman Possible "Receipts of different payments name one and the same answer.";
     QuotesAccumulating "quotes_accumulating" ReadOrder Possible "One open intent holds several offers that can still be paid.";
     // verification
     ProofMalformed "proof_malformed" ReadChain Possible "A node of the proof, or what the trie holds, is not in its one canonical encoding.";
@@ -291,6 +294,8 @@ registry! {
     HeaderHashMismatch "header_hash_mismatch" ReadChain Possible "The header's members give another hash than it names, or the chain's headers have members that are not known here.";
     UnsupportedReceiptType "unsupported_receipt_type" ReadChain Possible "A receipt of a type that is not known here; it is not called forged.";
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
+    InputUnreadable "input_unreadable" FixInput Possible "An input could not be read to its end; what stands behind was not judged.";
+    ResponseUnreadable "response_unreadable" FixInput Possible "The answer that was named could not be read.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
     InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";
 }

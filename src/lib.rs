@@ -86,6 +86,8 @@ pub mod receipt;
 
 pub mod conflict;
 
+pub mod audit;
+
 pub mod client;
 
 pub mod wasm;

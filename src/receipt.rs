@@ -29,7 +29,8 @@ use crate::mpp::{
 };
 use crate::sale;
 use crate::x402::settlement_response::{self, SettlementResponse};
-use material::Material;
+pub(crate) use checks::Report;
+pub(crate) use material::{Answer, Material, Trust};
 
 fn ours(json: &Json) -> bool {
     let kind = json.get("type").and_then(|kind| kind.as_str().ok());
@@ -51,18 +52,51 @@ enum Profile {
 pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Json, Error> {
     let profile = profile(receipt)?;
     let material = Material::read(material, body)?;
+    judge(profile, receipt, &material).map(|report| report.to_json())
+}
+
+/// The report on one document, of which `text` is as it came.
+fn judge(profile: Profile, text: &str, material: &Material) -> Result<Report, Error> {
     match profile {
-        Profile::Bundle(json) => bundle::judge(&json, &material),
-        Profile::Claim(json) => claimed::judge(receipt, &json, &material),
-        Profile::Statement(statement) => profiles::judge(*statement, &material),
-        Profile::Payment(receipt) => payment::judge(&receipt, &material),
+        Profile::Bundle(json) => bundle::judge(&json, material),
+        Profile::Claim(json) => claimed::judge(text, &json, material),
+        Profile::Statement(statement) => profiles::judge(*statement, material),
+        Profile::Payment(receipt) => payment::judge(&receipt, material),
+    }
+}
+
+/// The report on a document that stands inside another one: an object, or a text as [`verify`] takes it. Errors: those of [`verify`].
+pub(crate) fn judge_inside(document: &Json, material: &Material) -> Result<Report, Error> {
+    match document {
+        Json::String(text) => judge(profile(text)?, text, material),
+        Json::Object(_) => {
+            let profile = of_object(document.clone())?;
+            let text = match profile {
+                Profile::Claim(_) => document.to_text(),
+                _ => String::new(),
+            };
+            judge(profile, &text, material)
+        }
+        _ => Err(bundle::invalid("")),
+    }
+}
+
+/// [`evidence_targets`] of a document that stands inside another one.
+pub(crate) fn targets_inside(document: &Json) -> Result<Json, Error> {
+    match document {
+        Json::String(text) => evidence_targets(text),
+        _ => targets(of_object(document.clone())?),
     }
 }
 
 /// What a host should read from the chain to verify this document: `[{network, asset, payer, nonce, attemptId,
 /// transaction?}]`, of a bundle or a claim; empty for anything else. Errors: those of [`verify`] for the document.
 pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
-    match profile(receipt)? {
+    targets(profile(receipt)?)
+}
+
+fn targets(profile: Profile) -> Result<Json, Error> {
+    match profile {
         Profile::Bundle(json) => bundle::targets(&json),
         Profile::Claim(json) => claimed::targets(&json),
         Profile::Statement(_) | Profile::Payment(_) => Ok(Json::Array(Vec::new())),
@@ -91,7 +125,10 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         }
         return settlement_response::parse(text).and_then(settlement);
     }
-    let json = json::parse(text)?;
+    of_object(json::parse(text)?)
+}
+
+fn of_object(json: Json) -> Result<Profile, Error> {
     let is = |kind: &str| json.get("type") == Some(&Json::text(kind));
     if is("counterfoil/bundle") {
         Ok(Profile::Bundle(json))

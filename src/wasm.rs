@@ -7,6 +7,8 @@
 //! The package has several WebAssembly modules of one source. Features of the crate say which calls a module answers, and so what of the
 //! crate is in it: `verify` reads and verifies, `pay` pays and sells. Nothing else depends on them.
 
+#[cfg(feature = "verify")]
+mod audit;
 #[cfg(feature = "pay")]
 mod client;
 #[cfg(feature = "verify")]
@@ -96,6 +98,8 @@ fn run(
         #[cfg(feature = "verify")]
         verify::call,
         #[cfg(feature = "verify")]
+        audit::call,
+        #[cfg(feature = "verify")]
         proof::call,
         #[cfg(feature = "pay")]
         signing::call,
@@ -154,6 +158,38 @@ mod bindings {
             Err(error) => Json::object([("error", super::error_json(&error))]),
         }
         .to_text()
+    }
+
+    /// Verdicts on many lines, without the detour through text within text; see [`super::audit::packed`]. `again`: the lines are verdicts
+    /// that were written down.
+    #[cfg(feature = "verify")]
+    #[wasm_bindgen]
+    pub fn audit(input: &[u8], lines: Vec<u8>, again: bool) -> Vec<u8> {
+        let answer = json::utf8(input).and_then(json::parse).and_then(|json| {
+            let input = super::Input {
+                json,
+                bytes: Some(lines),
+                secret: None,
+            };
+            super::audit::packed(&input, again)
+        });
+        let (head, text, keys) = match answer {
+            Ok((head, text, keys)) => (Json::object([("ok", head)]), text, keys),
+            Err(error) => {
+                let head = Json::object([("error", super::error_json(&error))]);
+                (head, String::new(), Vec::new())
+            }
+        };
+        let head = head.to_text();
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes();
+        [
+            &length(&head),
+            &length(&text),
+            head.as_bytes(),
+            text.as_bytes(),
+            &keys,
+        ]
+        .concat()
     }
 
     /// SHA-256 without the detour through text.

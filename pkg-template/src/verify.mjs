@@ -1,7 +1,8 @@
-// counterfoil/verify: what a receipt proves, what contradicts itself in several journals, and signatures in bulk.
+// counterfoil/verify: what a receipt proves, what contradicts itself in several journals, signatures and whole sets of documents in bulk.
 
-import { callAny, callBulk, fromHex, isBytes, object, text } from "./boundary.mjs";
+import { attachment, callAny, callBulk, fromHex, isBytes, missing, object, text, utf8 } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
+import { enterBulk } from "./wasm.mjs";
 
 export { load } from "./verifier.mjs";
 
@@ -31,4 +32,35 @@ export function verifySignatures(items) {
 
 export function forgetKeys() {
   callBulk("forgetKeys", {});
+}
+
+export function auditLines(lines, options = {}) {
+  return audited(lines, { input: "-", ...object(options, "options") }, false);
+}
+
+export function auditVerdicts(lines) {
+  return audited(lines, {}, true);
+}
+
+/** The lines cross as bytes, both ways: their verdicts are written down as they come. */
+function audited(lines, params, again) {
+  const bytes = attachment(lines, "lines") ?? missing("lines");
+  const answer = enterBulk("audit", [utf8(JSON.stringify(params)), bytes, again]);
+  const view = new DataView(answer.buffer, answer.byteOffset);
+  const [head, text] = [8 + view.getUint32(0, true), view.getUint32(4, true)];
+  const { ok, error } = JSON.parse(new TextDecoder().decode(answer.subarray(8, head)));
+  if (error) throw new CounterfoilError(error.code, error);
+  return { ...ok, verdicts: answer.subarray(head, head + text), keys: answer.subarray(head + text) };
+}
+
+export function auditNames(lines) {
+  return callBulk("auditNames", {}, lines);
+}
+
+export function auditAcross(groups) {
+  return callBulk("auditAcross", { groups });
+}
+
+export function auditSummary(summaries, inputs) {
+  return callBulk("auditSummary", { summaries, inputs });
 }

@@ -20,6 +20,8 @@ export interface Report {
 export interface Material {
   /** The exact bytes of the answer. */
   body?: Uint8Array;
+  /** In place of `body`: its SHA-256 and length, where it was hashed elsewhere. */
+  bodySha256?: Hex; bodyLength?: number;
   bodyEncoding?: string;
   authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
   /** Of a `Payment-Receipt`: the challenge that was paid; `facts.standing` says how far the receipt was confirmed. */
@@ -63,3 +65,58 @@ export function verifySignatures(packed: Uint8Array): Uint8Array;
  * often, which make later calls quicker. No answer depends on them.
  */
 export function forgetKeys(): void;
+
+// ---------------------------------------------------------------- many documents
+/** How one line of an audit stands, and what it is joined by; docs/audit.md has every member. */
+export interface Verdict {
+  v: 1; input: string; line: number; id?: string;
+  verdict: "verified" | "failed" | "incomplete" | "error";
+  /** Checks that failed, or that could not be made; the error of a line that is no document. */
+  codes: string[]; field?: string; kind?: string;
+  keys: {
+    receipt?: Hex; intent?: string; paymentId?: string; network?: string; asset?: string; payer?: string; payTo?: string; amount?: Amount;
+    nonce?: Hex; transaction?: string; response?: Hex; resource?: string; shown?: true;
+  };
+}
+export interface AuditMoney { lines: number; amounts: { network: string; asset: string; lines: number; amount: Amount | null }[]; others?: number }
+export interface AuditSummary {
+  v: 1; inputs: { name: string; sha256: string; bytes: number; lines: number }[]; lines: number;
+  verdicts: Record<Verdict["verdict"], AuditMoney>; codes: Record<string, AuditMoney>;
+  failures: { input: string; line: number; id?: string; verdict: string; codes: string[]; field?: string }[];
+}
+/** What only shows across lines. `key` is the kind of what they share, `lines` the first 20 of `count`. */
+export interface AuditFinding extends Omit<Finding, "attempts"> { key: string; count: number; lines: { input: string; line: number; id?: string }[] }
+export interface Audited {
+  /** One `Verdict` a line, in plain ASCII, each with its line feed. */
+  verdicts: Uint8Array;
+  /** What lines are joined by: 20 bytes a key, the place of its line (4, little end first) and the key (16), whose first byte is its kind. */
+  keys: Uint8Array;
+  summary: AuditSummary;
+}
+export interface AuditOptions {
+  /** The name that verdicts carry, "-" when not given. */
+  input?: string;
+  /** `evidence`: chain evidence in the lines comes from nodes that you trust. Without it what is not proven under `blockHashes` counts for nothing. */
+  given?: { trust?: Material["trust"] & { evidence?: boolean }; now?: Seconds };
+  /** The number of the first line, 1 when not given; or of every line. */
+  first?: number; numbers?: number[];
+  /** Of each line what is known of its answer; null: nothing was looked for. */
+  found?: (null | "unreadable" | { sha256: Hex; length?: number })[];
+  /** Blank lines get a verdict too, an error. */
+  blank?: boolean;
+  /** The input could not be read from this line on. */
+  broken?: number;
+}
+/**
+ * The verdicts on many lines, parted by line feeds: documents that `verifyReceipt` takes, bare or as `{receipt, …material}`. Verdicts are those of one by one;
+ * signatures are checked together. Nothing in a line makes it throw.
+ */
+export function auditLines(lines: Uint8Array, options?: AuditOptions): Audited;
+/** Reads verdicts that `auditLines` wrote, for their keys and their sum. */
+export function auditVerdicts(lines: Uint8Array): Audited;
+/** Where the answer of each line may be found: the name it says, or a list of which one may be there; null where it needs none. */
+export function auditNames(lines: Uint8Array): (null | string | string[])[];
+/** The findings about groups of lines that share a key: its kind is the key's first byte, `count` where there are more lines than `verdicts`, of which 1000 are compared. */
+export function auditAcross(groups: { kind: number; count?: number; verdicts: Verdict[] }[]): AuditFinding[];
+/** The sum of sums, the same in any order and of any parts; `inputs`: the files that were read. */
+export function auditSummary(summaries: AuditSummary[], inputs?: AuditSummary["inputs"]): AuditSummary;

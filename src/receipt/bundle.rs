@@ -4,14 +4,13 @@
 mod chain;
 mod signed;
 
-use super::checks::Checks;
-use super::material::{self, Material, Subject};
+use super::checks::{Checks, Report};
+use super::material::{self, Answer, Material, Subject};
 use super::record::{Attempt, Record};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
 use crate::base64;
-use crate::digest;
 use crate::error::{Code, Error};
 use crate::evidence::{Verdict, VerdictKind};
 use crate::hex;
@@ -33,7 +32,7 @@ const DOES_NOT_PROVE: &[&str] = &[
 ];
 
 /// The report on a bundle.
-pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Json, Error> {
+pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error> {
     let (payer, records) = super::record::bundle(bundle)?;
     let mut checks = Checks::default();
     checks.pass("format");
@@ -268,20 +267,20 @@ fn delivered(
         .map(base64::decode_header)
         .transpose()
         .map_err(|e| e.within("delivery.body"))?;
-    let stored = stored.as_deref().map(|body| (body, false));
+    let stored = stored.map(|body| (Answer::of(&body), false));
     // Bytes handed in are about the one purchase that was delivered; among several they would be about none.
     let only = all.iter().filter(|record| record.delivery.is_some()).count() == 1;
-    let given = material.body.filter(|_| only).map(|body| (body, material.coded));
+    let given = material.answer.filter(|_| only).map(|answer| (answer, material.coded));
     // Where both are there, the one that differs is shown.
-    let differs = |(body, coded): &(&[u8], bool)| !coded && digest::sha256(body) != delivery.sha256;
+    let differs = |(answer, coded): &(Answer, bool)| !coded && answer.sha256 != delivery.sha256;
     match stored
         .filter(differs)
         .or(given.filter(|(_, coded)| !coded))
         .or(stored)
         .or(given)
     {
-        Some((body, coded)) => {
-            material::delivery(checks, &delivery.sha256, Some(delivery.length), body, coded);
+        Some((answer, coded)) => {
+            material::delivery(checks, &delivery.sha256, Some(delivery.length), &answer, coded);
         }
         None => {
             checks.missing(

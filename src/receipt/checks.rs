@@ -305,7 +305,12 @@ impl Checks {
             .any(|check| check.id == id && check.state == state)
     }
 
-    /// `failed` when any check failed, `verified` when every required one passed, else `incomplete`.
+    fn of(&self, wanted: fn(&Check) -> bool) -> impl Iterator<Item = &str> {
+        let list = self.list.iter();
+        list.filter(move |check| wanted(check))
+            .map(|check| check.id.as_str())
+    }
+
     fn verdict(&self) -> &'static str {
         if self.list.iter().any(|check| check.state == State::Fail) {
             "failed"
@@ -320,12 +325,52 @@ impl Checks {
         }
     }
 
+    /// The report on them.
+    pub fn report(self, facts: Json, does_not_prove: &'static [&'static str]) -> Report {
+        Report {
+            checks: self,
+            facts,
+            does_not_prove,
+        }
+    }
+}
+
+/// What is known about one document.
+pub(crate) struct Report {
+    checks: Checks,
+    /// What the document says.
+    pub facts: Json,
+    does_not_prove: &'static [&'static str],
+}
+
+impl Report {
+    /// `failed` when any check failed, `verified` when every required one passed, else `incomplete`.
+    pub fn verdict(&self) -> &'static str {
+        self.checks.verdict()
+    }
+
+    /// The ids of the checks that failed, in their order.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        self.checks.of(|check| check.state == State::Fail)
+    }
+
+    /// The ids of the required checks that were not made, in their order.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.checks
+            .of(|check| check.state == State::NotChecked && check.required)
+    }
+
+    /// Whether the check of this id passed.
+    pub fn passed(&self, id: &str) -> bool {
+        self.checks.passed(id)
+    }
+
     /// `{verdict, checks, facts, doesNotProve}`.
-    pub fn report(self, facts: Json, does_not_prove: &[&str]) -> Json {
+    pub fn to_json(&self) -> Json {
         let verdict = Json::text(self.verdict());
-        let checks = self.list.into_iter().map(|check| {
+        let checks = self.checks.list.iter().map(|check| {
             Json::object([
-                ("id", Json::String(check.id)),
+                ("id", Json::text(check.id.as_str())),
                 (
                     "state",
                     Json::text(match check.state {
@@ -335,19 +380,19 @@ impl Checks {
                     }),
                 ),
                 ("title", Json::text(check.title)),
-                ("why", Json::String(check.why)),
+                ("why", Json::text(check.why.as_str())),
             ])
-            .with_some("expected", check.expected.map(Json::String))
-            .with_some("actual", check.actual.map(Json::String))
+            .with_some("expected", check.expected.as_deref().map(Json::text))
+            .with_some("actual", check.actual.as_deref().map(Json::text))
             .with("required", Json::Bool(check.required))
         });
         Json::object([
             ("verdict", verdict),
             ("checks", Json::Array(checks.collect())),
-            ("facts", facts),
+            ("facts", self.facts.clone()),
             (
                 "doesNotProve",
-                Json::Array(does_not_prove.iter().map(|text| Json::text(*text)).collect()),
+                Json::Array(self.does_not_prove.iter().map(|text| Json::text(*text)).collect()),
             ),
         ])
     }

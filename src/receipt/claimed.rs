@@ -2,7 +2,7 @@
 //! offer, the authorization, and the chain evidence that the caller hands in.
 
 use super::bundle;
-use super::checks::Checks;
+use super::checks::{Checks, Report};
 use super::material::{self, Material, Said, Subject};
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
@@ -27,7 +27,7 @@ const DOES_NOT_PROVE: &[&str] = &[
 ];
 
 /// The report on a claim; `text` is the document as it came.
-pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Json, Error> {
+pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Report, Error> {
     let (claim, signature) = Claim::from_json(json)?;
     let settlement = claim
         .settlement
@@ -287,8 +287,8 @@ fn moved(transfer: &Transfer, verdict: Option<&Verdict>, checks: &mut Checks) {
 
 /// Which answer is missing, and whether it is the one handed in.
 fn missing(claim: &Claim, material: &Material, checks: &mut Checks) {
-    match (&claim.response_sha256, material.body) {
-        (Some(hash), Some(body)) => material::delivery(checks, hash, None, body, material.coded),
+    match (&claim.response_sha256, &material.answer) {
+        (Some(hash), Some(answer)) => material::delivery(checks, hash, None, answer, material.coded),
         (Some(_), None) => checks.skip(
             "delivery.hash",
             "The claim names the digest of the answer that it misses; hand in an answer to compare.",

@@ -13,18 +13,39 @@ use crate::hex;
 use crate::json::Json;
 use crate::mpp::challenge::Challenge;
 use crate::network::{known_token, Network};
+use crate::secp256k1::{self, Claim};
 use crate::time::Seconds;
 use crate::x402::payment_required::{Offer, Terms};
 
+/// The answer that was paid for, as the caller has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Answer {
+    pub sha256: [u8; 32],
+    /// In bytes; a digest that was made elsewhere need not tell it.
+    pub length: Option<u64>,
+}
+
+impl Answer {
+    /// Of its exact bytes.
+    pub fn of(body: &[u8]) -> Answer {
+        Answer {
+            sha256: digest::sha256(body),
+            length: Some(body.len() as u64),
+        }
+    }
+}
+
 /// The caller's material, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Material<'a> {
-    pub body: Option<&'a [u8]>,
-    /// The bytes still carry a content coding.
+pub(crate) struct Material {
+    pub answer: Option<Answer>,
+    /// The answer's bytes still carry a content coding.
     pub coded: bool,
     pub authorization: Option<Authorization>,
     pub domain: Option<Domain>,
     pub signature: Option<String>,
+    /// Whose the signature over the authorization is, where that was found out before.
+    pub signer: Option<Address>,
     pub terms: Option<Terms>,
     pub challenge: Option<Challenge>,
     pub now: Option<Seconds>,
@@ -35,14 +56,14 @@ pub(super) struct Material<'a> {
 
 /// What the caller vouches for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Trust {
+pub(crate) struct Trust {
     block_hashes: Option<Vec<[u8; 32]>>,
     layouts: Vec<Layout>,
 }
 
 impl Trust {
     /// Reads `{blockHashes?, layouts?}`.
-    fn read(json: &Json) -> Result<Trust, Error> {
+    pub fn read(json: &Json) -> Result<Trust, Error> {
         json.as_object()?;
         Ok(Trust {
             block_hashes: json.read_opt("blockHashes", evidence::block_hashes)?,
@@ -62,7 +83,7 @@ impl Trust {
 
 /// What the caller says the document should be about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Expect {
+pub(crate) struct Expect {
     kind: Option<String>,
     payer: Option<Address>,
     pay_to: Option<Address>,
@@ -70,14 +91,19 @@ pub(super) struct Expect {
     amount: Option<Amount>,
 }
 
-impl<'a> Material<'a> {
+impl Material {
     /// Reads the material. Errors: those of its fields, below `material`.
-    pub fn read(json: &Json, body: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
-        Material::fields(json, body).map_err(|error| error.within("material"))
+    pub fn read(json: &Json, body: Option<&[u8]>) -> Result<Material, Error> {
+        let mut material = Material::fields(json).map_err(|error| error.within("material"))?;
+        material.answer = body.map(Answer::of).or(material.answer);
+        Ok(material)
     }
 
-    fn fields(json: &Json, body: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
+    /// Its fields, of which the answer's digest stands for its bytes.
+    pub fn fields(json: &Json) -> Result<Material, Error> {
         json.as_object()?;
+        let sha256 = |hash: &Json| hex::decode_array(hash.as_str()?);
+        let length = json.read_opt("bodyLength", Json::as_u64)?;
         let coding = json.read_opt("bodyEncoding", Json::as_str)?.unwrap_or("identity");
         let terms = |requirements: &Json| {
             Offer {
@@ -86,11 +112,14 @@ impl<'a> Material<'a> {
             .terms()
         };
         Ok(Material {
-            body,
+            answer: json
+                .read_opt("bodySha256", sha256)?
+                .map(|sha256| Answer { sha256, length }),
             coded: !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"),
             authorization: json.read_opt("authorization", Authorization::from_json)?,
             domain: json.read_opt("domain", Domain::from_json)?,
             signature: json.read_opt("signature", Json::as_string)?,
+            signer: None,
             terms: json.read_opt("requirements", terms)?,
             challenge: json.read_opt("challenge", Challenge::from_json)?,
             now: json.read_opt("now", Json::as_u64)?,
@@ -101,6 +130,18 @@ impl<'a> Material<'a> {
             },
             trust: json.read_opt("trust", Trust::read)?.unwrap_or_default(),
             expect: json.read_opt("expect", Expect::read)?.unwrap_or_default(),
+        })
+    }
+}
+
+impl Material {
+    /// The payer's signature as a claim, where all of it is here and well formed.
+    pub fn claim(&self) -> Option<Claim> {
+        let (authorization, domain) = (self.authorization.as_ref()?, self.domain.as_ref()?);
+        Some(Claim {
+            digest: authorization.digest(domain).ok()?.digest,
+            signature: secp256k1::parse_signature(self.signature.as_deref()?).ok()?,
+            signer: authorization.from,
         })
     }
 }
@@ -408,15 +449,15 @@ pub(super) fn transaction(
     }
 }
 
-/// Checks bytes against the recorded digest and, when there is one, the recorded length.
+/// Checks the answer against the recorded digest and, where both are known, its length against the recorded one.
 pub(super) fn delivery(
     checks: &mut Checks,
     sha256: &[u8; 32],
     length: Option<u64>,
-    body: &[u8],
+    answer: &Answer,
     coded: bool,
 ) {
-    let actual = digest::sha256(body);
+    let actual = answer.sha256;
     if coded && actual != *sha256 {
         checks.missing(
             "delivery.hash",
@@ -430,7 +471,7 @@ pub(super) fn delivery(
         hex::encode(sha256),
         hex::encode(actual),
     );
-    if let Some(length) = length {
-        checks.equal("delivery.length", &length, &(body.len() as u64));
+    if let (Some(length), Some(actual)) = (length, answer.length) {
+        checks.equal("delivery.length", &length, &actual);
     }
 }

@@ -2,7 +2,7 @@
 //! in `facts.standing`, each step on the one before: `parsed`, `consistent_with_challenge`, `reference_found_on_chain`,
 //! `amount_recipient_currency_match`, `bound_to_challenge`. The last rests on the nonce, which the challenge dictates.
 
-use super::checks::Checks;
+use super::checks::{Checks, Report};
 use super::material::{self, Material, Said, Subject};
 use super::profiles;
 use crate::error::Error;
@@ -24,7 +24,7 @@ const DOES_NOT_PROVE: &[&str] = &[
 const AHEAD: u64 = 300;
 
 /// The report on a receipt.
-pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Json, Error> {
+pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Error> {
     let mut checks = Checks::default();
     checks.pass("format");
     let challenge = material.challenge.as_ref();

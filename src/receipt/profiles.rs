@@ -1,7 +1,7 @@
 //! The profiles of a single statement by a seller: an x402 settlement response, or a gateway's receipt with the SHA-256 of
 //! the response. Neither is signed, so each proves only what the caller's material confirms.
 
-use super::checks::Checks;
+use super::checks::{Checks, Report};
 use super::material::{self, Material, Said, Subject};
 use crate::address::Address;
 use crate::amount::Amount;
@@ -207,7 +207,7 @@ fn digest_field(text: &str) -> Result<[u8; 32], Error> {
 }
 
 /// The report on a seller's statement.
-pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, Error> {
+pub(super) fn judge(statement: Statement, material: &Material) -> Result<Report, Error> {
     let Statement {
         success,
         decoded,
@@ -299,8 +299,8 @@ pub(super) fn judge(statement: Statement, material: &Material) -> Result<Json, E
         verdict.as_ref(),
     );
 
-    match (&subject.sha256, material.body) {
-        (Some(hash), Some(body)) => material::delivery(&mut checks, hash, None, body, material.coded),
+    match (&subject.sha256, &material.answer) {
+        (Some(hash), Some(answer)) => material::delivery(&mut checks, hash, None, answer, material.coded),
         (Some(_), None) => checks.missing("delivery.hash", "Hand in the exact bytes of the answer."),
         (None, _) => checks.skip("delivery.hash", "This document holds no digest of the answer."),
     }
@@ -340,12 +340,11 @@ pub(super) fn authorized(checks: &mut Checks, material: &Material) -> Result<(),
     }
     match (authorization, domain, &material.signature) {
         (Some(authorization), Some(domain), Some(signature)) => {
-            material::signed_by(
-                checks,
-                "signature",
-                &authorization.from,
-                authorization.recover(domain, signature),
-            );
+            let signer = match material.signer {
+                Some(signer) => Ok(signer),
+                None => authorization.recover(domain, signature),
+            };
+            material::signed_by(checks, "signature", &authorization.from, signer);
         }
         (_, _, Some(_)) => checks.missing("signature", "Hand in the authorization and its domain."),
         _ => checks.skip(

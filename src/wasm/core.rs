@@ -155,7 +155,7 @@ fn verify(input: &Input) -> Result<Json, Error> {
 }
 
 /// Keys of signers met by earlier calls. Answers don't depend on them, only how soon they come.
-static KEYS: Mutex<Keys> = Mutex::new(Keys::new());
+pub(super) static KEYS: Mutex<Keys> = Mutex::new(Keys::new());
 
 /// The verdicts, in order; what could not be read is false.
 fn verdicts(items: Vec<Option<Claim>>) -> Vec<bool> {

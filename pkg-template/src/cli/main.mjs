@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// npx counterfoil: checks a receipt, or says what a journal left open. Data goes to standard output, words to standard error.
-// Ends with 0 (verified), 1 (failed) or 2 (undecided, unusable input, wrong usage).
+// npx counterfoil: checks a receipt or very many, or says what a journal left open. Data goes to standard output, words to standard error.
+// Ends with 0 (verified), 1 (failed), 2 (undecided, unusable input, wrong usage) or 130 (interrupted).
 
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { CounterfoilError } from "counterfoil";
+import * as audit from "./audit.mjs";
 import { print, printJson, say } from "./output.mjs";
 import * as resume from "./resume.mjs";
 import * as verify from "./verify.mjs";
 
-const COMMANDS = { verify, resume };
+const COMMANDS = { verify, audit, resume };
 const UNUSABLE = 2;
 
 const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it afterwards
@@ -23,6 +24,18 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
     --expect-resource <url>     --expect-kind <bundle|settlement|receipt>
     --json                      the whole report as JSON
 
+  counterfoil audit <input...>  a verdict on each line of files, folders or 'patterns', or of standard input (-), and what only shows across lines
+    --in <jsonl|json|csv|parquet>   what the inputs are, where their suffix does not say it
+    --responses <folder|list>   where the answers are that lines name: files, or a list as sha256sum writes it
+    --trust <file>              {"evidence": true}: the chain evidence in the lines is from nodes you trust; blockHashes, signers, keys
+    --format <text|json|jsonl|csv|junit|sarif>    --out <file>
+    --jobs <n>                  threads; what comes out does not depend on it
+    --part <i/n>                every n-th parcel of the lines, for several machines
+    --merge                     the inputs are verdicts (jsonl), of parts or of several audits
+    --resume <folder>           keeps its state there, and goes on from it
+    --max-failures <n>          --allow-incomplete    --quiet    --no-color    --now <seconds>
+  counterfoil audit --worker    one verdict for each line of standard input, as they come; always ends with 0
+
   counterfoil resume <journal>  what the journal left open, and what is safe to do; changes and sends nothing
     --rpc <network>=<url>       reads the chain for what is open; may be given again, several must agree
     --key-file <file>           the payer's private key in hex: settles what is open, also by sending the same payment again
@@ -31,14 +44,14 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
   counterfoil help | --version
 
 What is read with --rpc is taken as true: name a node that you trust. Nothing else is ever contacted by verify.
-Exit status: 0 verified, or nothing left open; 1 failed, or a person has to decide; 2 undecided or unusable.`;
+Exit status: 0 verified, or nothing left open; 1 failed, or a person has to decide; 2 undecided or unusable; 130 interrupted.`;
 
 process.stdout.on("error", (error) => {
   if (error.code !== "EPIPE") throw error;
 });
-process.exitCode = await run(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));
 
-async function run([name, ...args]) {
+async function main([name, ...args]) {
   if (name === "--version" || name === "-v") {
     print(createRequire(import.meta.url)("counterfoil/package.json").version);
     return 0;
@@ -58,9 +71,10 @@ async function run([name, ...args]) {
   } catch (error) {
     return usage(error.message);
   }
-  if (parsed.positionals.length !== 1) return usage(`${name} wants one file`);
+  const { many, run } = COMMANDS[name];
+  if (!many && parsed.positionals.length !== 1) return usage(`${name} wants one file`);
   try {
-    return await COMMANDS[name].run(parsed.positionals[0], parsed.values);
+    return await run(many ? parsed.positionals : parsed.positionals[0], parsed.values);
   } catch (error) {
     return refuse(error, parsed.values.json);
   }

@@ -10,8 +10,12 @@ export function print(line = "") {
 }
 
 /** A value as JSON in plain ASCII, so that no reader and no terminal can stumble over it. */
+export function asciiJson(value, indent) {
+  return JSON.stringify(value, null, indent).replace(NOT_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 export function printJson(value) {
-  print(JSON.stringify(value, null, 2).replace(NOT_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`));
+  print(asciiJson(value, 2));
 }
 
 /** Words for a person, to standard error. */
@@ -25,11 +29,11 @@ export function usageError(message) {
 }
 
 const COLOURS = { good: 32, bad: 31, open: 33, soft: 2, strong: 1 };
-const coloured = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+const coloured = () => process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
 
 /** Text in a colour, on a terminal that has not been asked to do without. */
 export function paint(colour, text) {
-  return coloured ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text;
+  return coloured() ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text;
 }
 
 /** Name and value in two columns; the value is made visible here. */

@@ -1,0 +1,275 @@
+// counterfoil audit: a verdict on every line of many files, and what only shows across lines.
+
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createWriteStream, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { auditLines, auditSummary, auditVerdicts } from "counterfoil/verify";
+import { answersIn } from "./audit/answers.mjs";
+import { findingsOf } from "./audit/findings.mjs";
+import { totals, writers } from "./audit/formats.mjs";
+import { formats, inputsOf } from "./audit/inputs.mjs";
+import { Joins } from "./audit/joins.mjs";
+import { judgeOf } from "./audit/judge.mjs";
+import { inOrder } from "./audit/pool.mjs";
+import { Progress } from "./audit/progress.mjs";
+import { arriving, blocksOf } from "./audit/read.mjs";
+import { Lines, Spool } from "./audit/spool.mjs";
+import { asciiJson, usageError } from "./output.mjs";
+
+export const options = {
+  in: { type: "string" },
+  responses: { type: "string" },
+  trust: { type: "string" },
+  now: { type: "string" },
+  jobs: { type: "string" },
+  format: { type: "string", default: "text" },
+  out: { type: "string" },
+  part: { type: "string" },
+  "max-failures": { type: "string" },
+  "allow-incomplete": { type: "boolean" },
+  resume: { type: "string" },
+  merge: { type: "boolean" },
+  worker: { type: "boolean" },
+  quiet: { type: "boolean" },
+  "no-color": { type: "boolean" },
+};
+/** As many inputs as are given. */
+export const many = true;
+
+const VERIFIED = 0;
+const FAILED = 1;
+const UNDECIDED = 2;
+const INTERRUPTED = 130;
+/** Verdicts that are made in one go by one thread, in bytes of their lines; and after how many of these it is noted how far it is. */
+const PARCEL = 512 << 10;
+const NOTED_EVERY = 8;
+
+/** Audits the inputs. Gives the exit status. */
+export async function run(names, given) {
+  const asked = askedOf(given);
+  if (given.worker) return line(names, asked);
+  if (!names.length) throw usageError("audit wants files, folders, patterns or -");
+  const inputs = inputsOf(names, given.merge ? "jsonl" : given.in);
+  if (inputs.some(({ path }) => path === undefined) && (given.resume !== undefined || asked.parts > 1)) throw usageError("--resume and --part want files: standard input is not read twice");
+  if (given["no-color"] || given.out !== undefined) process.env.NO_COLOR = "1";
+  const about = aboutOf(inputs, asked, given);
+  const spool = new Spool(given.resume, about);
+  const findings = new Lines(join(spool.folder, "findings.jsonl"));
+  const joins = new Joins(spool.folder);
+  const stop = new AbortController();
+  const interrupted = () => (stop.signal.aborted ? process.exit(INTERRUPTED) : stop.abort("interrupted"));
+  process.on("SIGINT", interrupted);
+  const out = outputOf(given.out, stop);
+  const sizes = inputs.map(({ size }) => size);
+  const progress = new Progress(sizes.includes(undefined) ? undefined : sizes.reduce((sum, size) => sum + size, 0), given.quiet);
+  try {
+    const audited = await judged({ inputs, asked, given, spool, joins, stop, out, progress });
+    progress.stop();
+    const report = { ...audited, ...found(joins, spool, findings), verdicts: () => spool.values(), findings: () => findings.values() };
+    for (const piece of writers[given.format](report)) await out.write(piece);
+    await out.end();
+    if (!given.quiet && (given.format !== "text" || given.out !== undefined)) for (const piece of totals(report)) process.stderr.write(piece);
+    return statusOf(report, given, stop.signal.reason);
+  } finally {
+    progress.stop();
+    process.off("SIGINT", interrupted);
+    joins.close();
+    findings.close();
+    spool.close();
+  }
+}
+
+function askedOf(given) {
+  const whole = (name, least, otherwise) => {
+    if (given[name] === undefined) return otherwise;
+    if (!/^\d{1,15}$/.test(given[name]) || Number(given[name]) < least) throw usageError(`--${name} wants a whole number from ${least}`);
+    return Number(given[name]);
+  };
+  if (!Object.hasOwn(writers, given.format)) throw usageError(`--format is one of ${Object.keys(writers).join(", ")}`);
+  if (given.in !== undefined && !formats.includes(given.in)) throw usageError(`--in is one of ${formats.join(", ")}`);
+  if (given.responses !== undefined) answersIn(given.responses);
+  const [, part, parts] = /^(\d{1,6})\/(\d{1,6})$/.exec(given.part ?? "1/1") ?? [];
+  if (!(Number(part) >= 1 && Number(part) <= Number(parts))) throw usageError("--part wants the number of a part and of all parts, such as 2/8");
+  const asked = {
+    given: { trust: trustOf(given.trust), now: whole("now", 0, Math.floor(Date.now() / 1000)) },
+    jobs: whole("jobs", 1, availableParallelism()),
+    most: whole("max-failures", 1, Infinity),
+    part: Number(part) - 1,
+    parts: Number(parts),
+  };
+  // Said here and once, not by every line.
+  auditLines(Buffer.alloc(0), { given: asked.given });
+  return asked;
+}
+
+function trustOf(file) {
+  if (file === undefined) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw usageError("the file of --trust is no JSON");
+    throw error;
+  }
+}
+
+/** What makes two audits the same one. */
+function aboutOf(inputs, { given: { trust }, part, parts, most }, { responses, merge }) {
+  const files = inputs.map(({ name, format, size, mtime }) => [name, format, size, mtime]);
+  return createHash("sha256").update(JSON.stringify([1, files, trust, part, parts, most === Infinity ? 0 : most, responses, merge])).digest("hex");
+}
+
+/** Phase one: every line judged, in order, into the spool and the joins. */
+async function judged({ inputs, asked, given, spool, joins, stop, out, progress }) {
+  let summary = auditSummary([]);
+  let [sums, parcels, failures] = [[], 0, 0];
+  const read = spool.done?.inputs ?? [];
+  const take = async ({ verdicts, keys, summary: sum }) => {
+    for (const [at, text] of verdicts.entries()) {
+      const from = spool.append(text);
+      joins.add(keys[at], placesIn(text, from));
+      if (given.format === "jsonl") await out.write(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
+    }
+    sums.push(sum);
+    if (sums.length >= 64) fold();
+    progress.lines += sum.lines;
+    failures += sum.verdicts.failed.lines + sum.verdicts.error.lines;
+  };
+  const fold = () => {
+    summary = auditSummary([summary, ...sums]);
+    sums = [];
+  };
+  for (const piece of spool.done ? spool.pieces() : []) {
+    const { verdicts, keys, summary: sum } = auditVerdicts(piece.subarray(0, piece.length - 1));
+    joins.add(keys, placesIn(verdicts, progress.done ?? 0));
+    progress.done = (progress.done ?? 0) + piece.length;
+    if (given.format === "jsonl") await out.write(Buffer.from(piece));
+    sums.push(sum);
+    fold();
+    progress.lines += sum.lines;
+    failures += sum.verdicts.failed.lines + sum.verdicts.error.lines;
+  }
+  const skip = spool.done?.parcels ?? 0;
+  const merged = { inputs: [], complete: true };
+  const source = parcelsOf(inputs, { asked, read, skip, seen: (bytes) => (progress.bytes += bytes) });
+  const judging = given.merge ? again(source, merged) : inOrder(source, asked.jobs, { given: asked.given, responses: given.responses }, stop.signal);
+  for await (const parcel of judging) {
+    await take(parcel);
+    if (++parcels % NOTED_EVERY === 0) spool.note({ parcels: skip + parcels, inputs: read });
+    if (failures >= asked.most) stop.abort("as many failures as --max-failures says");
+    if (stop.signal.aborted) break;
+  }
+  summary = auditSummary([summary, ...sums], given.merge ? merged.inputs : read);
+  spool.note({ parcels: skip + parcels, inputs: read });
+  const why = stop.signal.reason ?? (merged.complete ? undefined : "what was merged is not");
+  return { summary, complete: why === undefined, ...(why && { why }) };
+}
+
+/** Where each line of a text begins, and where the last one ends. */
+function placesIn(text, from) {
+  const places = [from];
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) places.push(from + at + 1);
+  return places;
+}
+
+/** Parcels of blocks: those of this part, without those that were judged before. */
+async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, seen }) {
+  let [parcel, size, number, whole] = [[], 0, 0, []];
+  const mine = () => {
+    const own = number % parts === part && Math.floor(number / parts) >= skip;
+    number++;
+    const one = parcel;
+    [parcel, size] = [[], 0];
+    return own ? one : undefined;
+  };
+  for (const input of inputs) {
+    for await (const block of blocksOf(input, { seen, done: (file) => whole.push(file) })) {
+      parcel.push(block);
+      size += block.lines.length;
+      if (size >= PARCEL || parcel.length >= 512) {
+        const one = mine();
+        if (one) yield one;
+      }
+    }
+  }
+  const one = parcel.length ? mine() : undefined;
+  if (one) yield one;
+  read.splice(0, read.length, ...whole);
+}
+
+/** Verdicts that were made before, read as they are; what else their files say, about what was read, is added to `merged`. */
+async function* again(parcels, merged) {
+  for await (const blocks of parcels) {
+    for (const { lines } of blocks) {
+      const kept = [];
+      for (const line of lines.latin1Slice().split("\n")) {
+        if (line.startsWith('{"summary":')) {
+          const { summary, complete } = JSON.parse(line);
+          merged.inputs.push(...summary.inputs);
+          merged.complete &&= complete;
+        } else if (line.trim() && !line.startsWith('{"finding":')) kept.push(line);
+      }
+      if (!kept.length) continue;
+      const { verdicts, keys, summary } = auditVerdicts(Buffer.from(kept.join("\n"), "latin1"));
+      yield { verdicts: [verdicts], keys: [keys], summary };
+    }
+  }
+}
+
+/** Phase two: the findings, into a spool of their own. */
+function found(joins, spool, findings) {
+  const counts = {};
+  let alerts = 0;
+  for (const finding of findingsOf(joins, spool)) {
+    counts[finding.code] = (counts[finding.code] ?? 0) + 1;
+    if (finding.severity === "alert") alerts++;
+    findings.append(Buffer.from(`${asciiJson(finding)}\n`));
+  }
+  const sorted = Object.fromEntries(Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return { counts: sorted, alerts };
+}
+
+/** Where the report goes. Whoever reads it may stop before its end. */
+function outputOf(path, stop) {
+  const stream = path === undefined || path === "-" ? process.stdout : createWriteStream(path);
+  let failure;
+  stream.on("error", (error) => {
+    failure = error;
+    stop.abort("nobody reads the report");
+  });
+  return {
+    async write(piece) {
+      if (failure) return;
+      if (!stream.write(piece)) await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
+    },
+    async end() {
+      if (failure && failure.code !== "EPIPE") throw failure;
+      if (stream === process.stdout || failure) return;
+      stream.end();
+      await once(stream, "close");
+      if (failure) throw failure;
+    },
+  };
+}
+
+function statusOf({ summary: { verdicts, lines }, alerts, complete }, given, reason) {
+  if (reason === "interrupted") return INTERRUPTED;
+  if (verdicts.failed.lines || alerts) return FAILED;
+  const undecided = verdicts.error.lines || (verdicts.incomplete.lines && !given["allow-incomplete"]);
+  return undecided || !lines || !complete ? UNDECIDED : VERIFIED;
+}
+
+/** One verdict for each line of standard input, as the lines come. */
+async function line(names, { given }) {
+  if (names.length) throw usageError("--worker reads standard input");
+  const judge = judgeOf({ given, blank: true });
+  let gone = false;
+  process.stdout.on("error", () => (gone = true));
+  for await (const { lines, first } of arriving(process.stdin)) {
+    if (gone) break;
+    const { verdicts } = judge({ lines, input: "-", first });
+    if (!process.stdout.write(verdicts)) await once(process.stdout, "drain").catch(() => {});
+  }
+  return VERIFIED;
+}

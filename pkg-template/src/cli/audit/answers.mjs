@@ -1,0 +1,64 @@
+// The answers that lines name: files of one folder, hashed as they are read, or the digests in a list that sha256sum wrote.
+
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import { usageError } from "../output.mjs";
+
+const LISTED = /^\\?([0-9a-f]{64}) [ *](.+)$/i;
+const UNREADABLE = "unreadable";
+
+/** `find(names)` gives what the core takes as `found`; a name that a line says must be there, of a list of names the first that is. */
+export function answersIn(place) {
+  return statSync(place).isDirectory() ? folder(place) : list(place);
+}
+
+function list(place) {
+  const digests = new Map();
+  for (const line of readFileSync(place, "utf8").split(/\r?\n/)) {
+    const [, digest, name] = LISTED.exec(line) ?? [];
+    if (digest) digests.set(name.replace(/^\.\//, ""), digest);
+    else if (line) throw usageError("--responses wants a folder, or a list as sha256sum writes it");
+  }
+  return (names) => {
+    const digest = [names ?? []].flat().map((name) => digests.get(name.replace(/^\.\//, ""))).find((found) => found !== undefined);
+    return digest ? { sha256: `0x${digest.toLowerCase()}` } : missing(names);
+  };
+}
+
+function folder(place) {
+  const root = realpathSync(place);
+  const buffer = Buffer.alloc(1 << 20);
+  return (names) => {
+    for (const name of [names ?? []].flat()) {
+      const found = hashed(root, name, buffer);
+      if (found) return found;
+    }
+    return missing(names);
+  };
+}
+
+function missing(names) {
+  return typeof names === "string" ? UNREADABLE : null;
+}
+
+/** The digest of one file below the folder; undefined where there is none. A line must not reach anything else on this machine. */
+function hashed(root, name, buffer) {
+  let file;
+  try {
+    if (name.includes("\0")) return undefined;
+    const path = realpathSync(resolve(root, name));
+    if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) return UNREADABLE;
+    // A pipe would wait for ever.
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!fstatSync(file).isFile()) return UNREADABLE;
+    const hash = createHash("sha256");
+    let length = 0;
+    for (let read; (read = readSync(file, buffer, 0, buffer.length, null)) > 0; length += read) hash.update(buffer.subarray(0, read));
+    return { sha256: `0x${hash.digest("hex")}`, length };
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code) ? undefined : UNREADABLE;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

@@ -1,0 +1,55 @@
+// The items of a JSON document: those of an array, else the document itself. What an item holds is not looked at here, only where it ends.
+
+const SPACE = /\s/;
+
+/** `{number, text}`, numbered by the line on which each begins. */
+export async function* jsonItems(chunks) {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let [depth, inString, escaped, torn, array, begun, number, line] = [0, false, false, false, undefined, false, 1, 1];
+  let parts = [];
+  for await (const chunk of chunks) {
+    const text = decoder.decode(chunk, { stream: true });
+    let from = 0;
+    for (let at = 0; at < text.length; at++) {
+      const unit = text[at];
+      if (unit === "\n") line++;
+      if (inString) {
+        torn ||= unit === "\n" || unit === "\r";
+        if (escaped) escaped = false;
+        else if (unit === "\\") escaped = true;
+        else if (unit === '"') inString = false;
+        continue;
+      }
+      if (SPACE.test(unit)) continue;
+      if (array === undefined) {
+        array = unit === "[";
+        if (array) {
+          from = at + 1;
+          continue;
+        }
+      }
+      if (array && depth === 0 && (unit === "," || unit === "]")) {
+        parts.push(text.slice(from, at));
+        if (begun || unit === ",") yield item();
+        parts = [];
+        from = at + 1;
+        // What stands behind the array is one more item, and no document.
+        if (unit === "]") array = false;
+        continue;
+      }
+      if (!begun) [begun, number] = [true, line];
+      if (unit === '"') inString = true;
+      else if (unit === "{" || unit === "[") depth++;
+      else if (unit === "}" || unit === "]") depth--;
+    }
+    parts.push(text.slice(from));
+  }
+  if (begun || array) yield item();
+
+  function item() {
+    // Between the parts of a value a line feed is a blank; within a text it is no JSON, and must not become some.
+    const text = parts.join("").replace(/[\n\r]/g, torn ? "\u0001" : " ").trim();
+    [begun, torn] = [false, false];
+    return { number, text };
+  }
+}

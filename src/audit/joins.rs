@@ -1,0 +1,204 @@
+//! What a line is joined by, and the keys that lines share.
+
+use crate::digest;
+use crate::json::Json;
+use crate::receipt;
+
+/// What a document says about its payment. Hexadecimal texts are in lower case, addresses with their checksum.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Joins {
+    /// SHA-256 of the document itself, as RFC 8785 text.
+    pub receipt: Option<String>,
+    /// The intent it was for.
+    pub intent: Option<String>,
+    /// The payment id it went under.
+    pub payment_id: Option<String>,
+    /// CAIP-2 network.
+    pub network: Option<String>,
+    /// Token.
+    pub asset: Option<String>,
+    /// Payer.
+    pub payer: Option<String>,
+    /// Recipient.
+    pub pay_to: Option<String>,
+    /// Atomic units.
+    pub amount: Option<String>,
+    /// Of the authorization.
+    pub nonce: Option<String>,
+    /// That settled it.
+    pub transaction: Option<String>,
+    /// SHA-256 of the answer that was bought.
+    pub response: Option<String>,
+    /// What was bought.
+    pub resource: Option<String>,
+    /// The chain shows this payment in this transaction.
+    pub shown: bool,
+}
+
+/// The longest resource that is kept.
+const LONGEST_RESOURCE: usize = 2048;
+
+impl Joins {
+    /// What a report's facts say, and for records of a payer the nonce.
+    pub(super) fn of(facts: &Json, document: &Json) -> Joins {
+        let text = |name: &str| facts.get(name).and_then(|text| text.as_string().ok());
+        let lower = |text: String| match text.starts_with("0x") {
+            true => text.to_ascii_lowercase(),
+            // Hashes of other networks tell cases apart.
+            false => text,
+        };
+        let transaction = text("transaction").map(lower);
+        let recorded = matches!(text("kind").as_deref(), Some("bundle" | "claim"));
+        let nonce = recorded.then(|| nonce(document, transaction.as_deref())).flatten();
+        Joins {
+            receipt: None,
+            intent: text("intentId"),
+            payment_id: None,
+            network: text("network"),
+            asset: text("asset"),
+            payer: text("payer"),
+            pay_to: text("payTo"),
+            amount: text("amount"),
+            nonce,
+            transaction,
+            response: text("bodySha256"),
+            resource: text("resource").filter(|resource| resource.len() <= LONGEST_RESOURCE),
+            shown: false,
+        }
+    }
+
+    /// The members of a verdict's `keys`, by name.
+    pub(super) fn members(&self) -> [(&'static str, &Option<String>); 12] {
+        [
+            ("receipt", &self.receipt),
+            ("intent", &self.intent),
+            ("paymentId", &self.payment_id),
+            ("network", &self.network),
+            ("asset", &self.asset),
+            ("payer", &self.payer),
+            ("payTo", &self.pay_to),
+            ("amount", &self.amount),
+            ("nonce", &self.nonce),
+            ("transaction", &self.transaction),
+            ("response", &self.response),
+            ("resource", &self.resource),
+        ]
+    }
+
+    /// Which payment it is, as far as the document says: the transaction, else the authorization.
+    pub(super) fn payment(&self) -> Option<(&str, &str)> {
+        let network = self.network.as_deref().unwrap_or_default();
+        let payment = self.transaction.as_deref().or(self.nonce.as_deref());
+        payment.map(|payment| (network, payment))
+    }
+
+    /// The authorization's place in its token.
+    pub(super) fn slot(&self) -> Option<[&str; 4]> {
+        Some([
+            self.network.as_deref().unwrap_or_default(),
+            self.asset.as_deref().unwrap_or_default(),
+            self.payer.as_deref()?,
+            self.nonce.as_deref()?,
+        ])
+    }
+
+    /// The keys that other lines may share.
+    pub fn keys(&self) -> Vec<Join> {
+        let network = self.network.as_deref().unwrap_or_default();
+        let one = |text: &Option<String>, kind| text.as_deref().map(|text| Join::of(kind, &[text]));
+        let transaction = self.transaction.as_deref();
+        [
+            one(&self.receipt, Kind::Receipt),
+            transaction.map(|transaction| Join::of(Kind::Transaction, &[network, transaction])),
+            self.slot().map(|slot| Join::of(Kind::Authorization, &slot)),
+            one(&self.intent, Kind::Intent),
+            one(&self.payment_id, Kind::PaymentId),
+            one(&self.response, Kind::Response),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// The nonce of the attempt that paid, else of the last one.
+fn nonce(document: &Json, transaction: Option<&str>) -> Option<String> {
+    let targets = receipt::targets_inside(document).ok()?;
+    let targets = targets.as_array().ok()?;
+    let named = |target: &&Json| {
+        let named = target.get("transaction").and_then(|named| named.as_str().ok());
+        named.is_some_and(|named| transaction.is_some_and(|other| named.eq_ignore_ascii_case(other)))
+    };
+    let target = targets.iter().find(named).or(targets.last())?;
+    target.get("nonce")?.as_string().ok()
+}
+
+/// What a shared key is a key of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// One document.
+    Receipt,
+    /// A transaction on a network.
+    Transaction,
+    /// A payer's nonce in a token.
+    Authorization,
+    /// An intent.
+    Intent,
+    /// A payment id.
+    PaymentId,
+    /// The bytes of an answer.
+    Response,
+}
+
+impl Kind {
+    /// All of them; the place is the number that stands in a key.
+    pub const ALL: [Kind; 6] = [
+        Kind::Receipt,
+        Kind::Transaction,
+        Kind::Authorization,
+        Kind::Intent,
+        Kind::PaymentId,
+        Kind::Response,
+    ];
+
+    /// The text used on every boundary.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Receipt => "receipt",
+            Kind::Transaction => "transaction",
+            Kind::Authorization => "authorization",
+            Kind::Intent => "intent",
+            Kind::PaymentId => "paymentId",
+            Kind::Response => "response",
+        }
+    }
+
+    /// The byte that a key of this kind begins with.
+    pub const fn byte(self) -> u8 {
+        match self {
+            Kind::Receipt => 0,
+            Kind::Transaction => 1,
+            Kind::Authorization => 2,
+            Kind::Intent => 3,
+            Kind::PaymentId => 4,
+            Kind::Response => 5,
+        }
+    }
+}
+
+/// A key in 16 bytes: its kind, and 120 bits of the SHA-256 of what is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Join(pub [u8; 16]);
+
+impl Join {
+    fn of(kind: Kind, parts: &[&str]) -> Join {
+        let mut key = [0; 16];
+        // No part holds a line feed, but an id may: it is always the only one.
+        let hash = digest::sha256(parts.join("\n").as_bytes());
+        key.iter_mut().zip(hash).for_each(|(key, byte)| *key = byte);
+        if let Some(first) = key.first_mut() {
+            *first = kind.byte();
+        }
+        Join(key)
+    }
+}

@@ -1,0 +1,233 @@
+//! The verdict on one line, as it is written down and read back.
+
+use super::joins::{Join, Joins};
+use crate::error::{Code, Error};
+use crate::json::{self, Json};
+
+/// How a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Standing {
+    /// Every required check passed.
+    Verified,
+    /// A check failed.
+    Failed,
+    /// Nothing failed, but required checks could not be made.
+    Incomplete,
+    /// The line is no document that can be judged.
+    Error,
+}
+
+impl Standing {
+    /// In the order in which they are listed.
+    pub const ALL: [Standing; 4] = [
+        Standing::Verified,
+        Standing::Failed,
+        Standing::Incomplete,
+        Standing::Error,
+    ];
+
+    /// The text used on every boundary.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Standing::Verified => "verified",
+            Standing::Failed => "failed",
+            Standing::Incomplete => "incomplete",
+            Standing::Error => "error",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Standing, Error> {
+        let found = Standing::ALL.into_iter().find(|one| one.as_str() == text);
+        found.ok_or_else(|| Error::new(Code::ReceiptInvalid, ""))
+    }
+}
+
+/// The most codes that are kept of one line; a bundle of very many purchases has more.
+const MOST_CODES: usize = 32;
+
+/// The verdict on one line.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Verdict {
+    /// Where the line stands.
+    pub input: String,
+    /// From 1.
+    pub line: u64,
+    /// What the line calls itself.
+    pub id: Option<String>,
+    /// How it stands.
+    pub standing: Standing,
+    /// Of a failed line the checks that failed, of an incomplete one those that could not be made, of an unusable one its error.
+    pub codes: Vec<String>,
+    /// Where the error is.
+    pub field: Option<String>,
+    /// The kind of document.
+    pub kind: Option<String>,
+    /// What it is joined by.
+    pub joins: Joins,
+}
+
+impl Verdict {
+    pub(super) fn new(input: &str, line: u64, standing: Standing, mut codes: Vec<String>) -> Verdict {
+        codes.truncate(MOST_CODES);
+        Verdict {
+            input: input.to_owned(),
+            line,
+            id: None,
+            standing,
+            codes,
+            field: None,
+            kind: None,
+            joins: Joins::default(),
+        }
+    }
+
+    /// Of an input that could not be read from this line on.
+    pub fn unreadable(input: &str, line: u64) -> Verdict {
+        Verdict::unusable(input, line, &Error::new(Code::InputUnreadable, ""))
+    }
+
+    pub(super) fn unusable(input: &str, line: u64, error: &Error) -> Verdict {
+        let code = vec![error.code.as_str().to_owned()];
+        Verdict {
+            field: Some(error.field.clone()).filter(|field| !field.is_empty()),
+            ..Verdict::new(input, line, Standing::Error, code)
+        }
+    }
+
+    pub(super) fn named(mut self, id: Option<String>) -> Verdict {
+        self.id = id;
+        self
+    }
+
+    pub(super) fn also(mut self, code: Option<Code>) -> Verdict {
+        self.codes.extend(code.map(|code| code.as_str().to_owned()));
+        self
+    }
+
+    pub(super) fn about(mut self, facts: &Json, joins: Joins) -> Verdict {
+        self.kind = facts.get("kind").and_then(|kind| kind.as_string().ok());
+        self.joins = joins;
+        self
+    }
+
+    /// The codes without the purchase of a bundle that they belong to.
+    pub(super) fn plain_codes(&self) -> impl Iterator<Item = &str> {
+        self.codes
+            .iter()
+            .map(|code| code.rsplit_once("].").map_or(code.as_str(), |(_, code)| code))
+    }
+
+    /// Whether the document may stand for a payment. One that is forged, or that the chain or its own words refute, is refuted by
+    /// its own verdict, and nothing is concluded from it.
+    fn stands_for_a_payment(&self) -> bool {
+        const REFUTED: [&str; 6] = ["signature", "authorization.", "settlement.", "chain.", "record.", "claim."];
+        match self.standing {
+            Standing::Error => false,
+            Standing::Verified | Standing::Incomplete => true,
+            Standing::Failed => !self
+                .plain_codes()
+                .any(|code| REFUTED.iter().any(|start| code.starts_with(start))),
+        }
+    }
+
+    /// The keys that other lines may share; none where the document stands for no payment.
+    pub fn keys(&self) -> Vec<Join> {
+        match self.stands_for_a_payment() {
+            true => self.joins.keys(),
+            false => Vec::new(),
+        }
+    }
+
+    /// `{v, input, line, id?, verdict, codes, field?, kind?, keys: {receipt?, intent?, …, shown?}}`.
+    pub fn to_json(&self) -> Json {
+        let text = |text: &Option<String>| text.as_deref().map(Json::text);
+        let mut keys = Vec::with_capacity(13);
+        for (name, value) in self.joins.members() {
+            keys.extend(text(value).map(|value| (name.to_owned(), value)));
+        }
+        if self.joins.shown {
+            keys.push(("shown".to_owned(), Json::Bool(true)));
+        }
+        Json::object([
+            ("v", Json::number(1)),
+            ("input", Json::text(self.input.as_str())),
+            ("line", Json::number(self.line)),
+        ])
+        .with_some("id", text(&self.id))
+        .with("verdict", Json::text(self.standing.as_str()))
+        .with(
+            "codes",
+            Json::Array(self.codes.iter().map(|code| Json::text(code.as_str())).collect()),
+        )
+        .with_some("field", text(&self.field))
+        .with_some("kind", text(&self.kind))
+        .with("keys", Json::Object(keys))
+    }
+
+    /// One line of plain ASCII, so that no reader and no terminal can stumble over it.
+    pub fn to_line(&self) -> String {
+        ascii(self.to_json().to_text())
+    }
+
+    /// Reads what [`Verdict::to_line`] wrote. Errors: those of the JSON reader, `unsupported_version`, `receipt_invalid`, those of the members.
+    pub fn from_line(line: &[u8]) -> Result<Verdict, Error> {
+        Verdict::from_json(&json::parse_bytes(line)?)
+    }
+
+    /// The same of a value.
+    pub fn from_json(json: &Json) -> Result<Verdict, Error> {
+        if json.read("v", Json::as_u64)? != 1 {
+            return Err(Error::new(Code::UnsupportedVersion, "v"));
+        }
+        let text = |name: &str| json.read_opt(name, Json::as_string);
+        let keys = json.require("keys")?;
+        let key = |name: &str| {
+            keys.read_opt(name, Json::as_string)
+                .map_err(|error| error.within("keys"))
+        };
+        Ok(Verdict {
+            input: json.read("input", Json::as_string)?,
+            line: json.read("line", Json::as_u64)?,
+            id: text("id")?,
+            standing: json.read("verdict", |text| Standing::parse(text.as_str()?))?,
+            codes: json.read("codes", |list| list.as_list(Json::as_string))?,
+            field: text("field")?,
+            kind: text("kind")?,
+            joins: Joins {
+                receipt: key("receipt")?,
+                intent: key("intent")?,
+                payment_id: key("paymentId")?,
+                network: key("network")?,
+                asset: key("asset")?,
+                payer: key("payer")?,
+                pay_to: key("payTo")?,
+                amount: key("amount")?,
+                nonce: key("nonce")?,
+                transaction: key("transaction")?,
+                response: key("response")?,
+                resource: key("resource")?,
+                shown: keys.read_opt("shown", Json::as_bool)?.unwrap_or(false),
+            },
+        })
+    }
+}
+
+/// A JSON text with everything that is not plain ASCII escaped.
+fn ascii(text: String) -> String {
+    let plain = |byte: u8| (0x20..0x7f).contains(&byte);
+    if text.bytes().all(plain) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() * 2);
+    for character in text.chars() {
+        if character.is_ascii() && plain(character as u8) {
+            out.push(character);
+            continue;
+        }
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    out
+}

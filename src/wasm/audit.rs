@@ -1,0 +1,169 @@
+//! Auditing many documents at once.
+
+use std::sync::PoisonError;
+
+use super::core::KEYS;
+use super::Input;
+use crate::audit::{self, across, Found, Given, Kind, Names, Summary, Text, Verdict};
+use crate::error::{Code, Error};
+use crate::hex;
+use crate::json::Json;
+
+/// Answers the call when its name belongs here.
+pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
+    Some(match name {
+        "auditLines" => listed(input, lines),
+        "auditVerdicts" => listed(input, verdicts),
+        "auditNames" => names(input),
+        "auditAcross" => groups(&input.json),
+        "auditSummary" => summary(&input.json).map(|summary| summary.to_json()),
+        _ => return None,
+    })
+}
+
+/// The lines of a call: its bytes, parted by line feeds, else the texts in `lines`.
+fn texts(input: &Input) -> Result<Vec<&[u8]>, Error> {
+    match input.bytes.as_deref() {
+        Some(bytes) => Ok(bytes.split(|byte| *byte == b'\n').collect()),
+        None => input
+            .json
+            .read("lines", |list| list.as_list(|text| Ok(text.as_str()?.as_bytes()))),
+    }
+}
+
+/// Input `{input, given?, first?, numbers?, found?, blank?, broken?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
+/// else from 1. `found`: for each null, `{sha256, length?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
+/// verdict unless `blank` is true. `broken`: from this line on the input could not be read.
+fn lines(input: &Input) -> Result<Vec<Verdict>, Error> {
+    let json = &input.json;
+    let name = json.read("input", Json::as_str)?;
+    let given = json.read_opt("given", Given::from_json)?.unwrap_or_default();
+    let first = json.read_opt("first", Json::as_u64)?.unwrap_or(1);
+    let blank = json.read_opt("blank", Json::as_bool)?.unwrap_or(false);
+    let broken = json.read_opt("broken", Json::as_u64)?;
+    let numbers = json.read_opt("numbers", |list| list.as_list(Json::as_u64))?;
+    let found = json
+        .read_opt("found", |list| list.as_list(found))?
+        .unwrap_or_default();
+    let mut texts: Vec<Text> = Vec::new();
+    for (at, bytes) in self::texts(input)?.into_iter().enumerate() {
+        let number = match &numbers {
+            None => first.saturating_add(at as u64),
+            Some(numbers) => *numbers
+                .get(at)
+                .ok_or_else(|| Error::new(Code::MissingField, "numbers"))?,
+        };
+        if !blank && bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        texts.push(Text {
+            number,
+            bytes,
+            found: found.get(at).copied().flatten(),
+        });
+    }
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut verdicts = audit::audit(name, &texts, &given, &mut keys);
+    verdicts.extend(broken.map(|line| Verdict::unreadable(name, line)));
+    Ok(verdicts)
+}
+
+fn found(json: &Json) -> Result<Option<Found>, Error> {
+    match json {
+        Json::Null => Ok(None),
+        Json::String(text) if text == "unreadable" => Ok(Some(Found::Unreadable)),
+        found => Ok(Some(Found::Answer {
+            sha256: found.read("sha256", |text| hex::decode_array(text.as_str()?))?,
+            length: found.read_opt("length", Json::as_u64)?,
+        })),
+    }
+}
+
+/// The lines are verdicts that were written down.
+fn verdicts(input: &Input) -> Result<Vec<Verdict>, Error> {
+    let lines = texts(input)?;
+    let read = |(at, line): (usize, &&[u8])| {
+        Verdict::from_line(line).map_err(|error| error.within(&format!("lines[{at}]")))
+    };
+    lines.iter().enumerate().map(read).collect()
+}
+
+type Judged = fn(&Input) -> Result<Vec<Verdict>, Error>;
+
+/// `{verdicts, summary}`.
+fn listed(input: &Input, judged: Judged) -> Result<Json, Error> {
+    let verdicts = judged(input)?;
+    Ok(Json::object([
+        (
+            "verdicts",
+            Json::Array(verdicts.iter().map(Verdict::to_json).collect()),
+        ),
+        ("summary", sum(&verdicts).to_json()),
+    ]))
+}
+
+fn sum(verdicts: &[Verdict]) -> Summary {
+    let mut summary = Summary::default();
+    verdicts.iter().for_each(|verdict| summary.add(verdict));
+    summary
+}
+
+/// The same in the form that costs least to read: the length of a JSON text and of the verdicts' lines, 4 bytes each, little end first;
+/// the text, `{"ok": {summary}}` or `{"error"}`; the lines, each with its line feed; and each key of each line, as the 4 bytes of its place
+/// among them and its 16 bytes.
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
+pub(super) fn packed(input: &Input, again: bool) -> Result<(Json, String, Vec<u8>), Error> {
+    let verdicts = if again { verdicts(input)? } else { lines(input)? };
+    let (mut text, mut keys) = (String::new(), Vec::new());
+    for (at, verdict) in (0_u32..).zip(&verdicts) {
+        text.push_str(&verdict.to_line());
+        text.push('\n');
+        for key in verdict.keys() {
+            keys.extend(at.to_le_bytes());
+            keys.extend(key.0);
+        }
+    }
+    let head = Json::object([("summary", sum(&verdicts).to_json())]);
+    Ok((head, text, keys))
+}
+
+/// For each line the name under which the host finds its answer, or a list of names of which it may have one, or null.
+fn names(input: &Input) -> Result<Json, Error> {
+    let names = |line: &[u8]| match audit::names(line) {
+        Names::None => Json::Null,
+        Names::Said(name) => Json::String(name),
+        Names::Any(names) => Json::Array(names.into_iter().map(Json::String).collect()),
+    };
+    Ok(Json::Array(texts(input)?.into_iter().map(names).collect()))
+}
+
+/// Input `{groups: [{kind, count?, verdicts}]}`, where the kind is the first byte of the key; answer the findings.
+fn groups(json: &Json) -> Result<Json, Error> {
+    let group = |group: &Json| {
+        let kind = group.read("kind", |kind| {
+            let kind = kind.as_u64()?;
+            let found = Kind::ALL.into_iter().find(|one| u64::from(one.byte()) == kind);
+            found.ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))
+        })?;
+        let verdicts = group.read("verdicts", |list| list.as_list(Verdict::from_json))?;
+        let count = group.read_opt("count", Json::as_u64)?;
+        Ok(across(kind, &verdicts, count.unwrap_or(verdicts.len() as u64)))
+    };
+    let found = json.read("groups", |list| list.as_list(group))?;
+    Ok(Json::Array(found.into_iter().flatten().collect()))
+}
+
+/// Input `{summaries: [], inputs?: []}`; answer them all as one.
+fn summary(json: &Json) -> Result<Summary, Error> {
+    let mut all = Summary::default();
+    for summary in json.read("summaries", |list| list.as_list(Summary::from_json))? {
+        all.merge(&summary);
+    }
+    if let Some(inputs) = json.read_opt("inputs", Json::as_array)? {
+        for (at, input) in inputs.iter().enumerate() {
+            all.read_from(input)
+                .map_err(|error| error.within(&format!("inputs[{at}]")))?;
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,95 @@
+// A set that other implementations made, of which one line in a hundred is bad: every fault is named with its line, and nothing else is; however the set is
+// parted, and by however many threads.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { generate } from "../audit/generate.mjs";
+
+const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
+const command = join(home, "src/cli/main.mjs");
+const COUNT = Number(process.env.COUNT ?? 20_000);
+
+const folder = mkdtempSync(join(tmpdir(), "counterfoil-audit-generated-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const at = (name) => join(folder, name);
+let expected;
+let whole;
+
+function run(...args) {
+  return new Promise((done) => {
+    execFile(process.execPath, [command, "audit", ...args, "--quiet"], { maxBuffer: 1 << 30, cwd: folder }, (error, out, err) => done({ status: error ? error.code : 0, out, err }));
+  });
+}
+
+/** What a report of lines of JSON holds. */
+function read(out) {
+  const values = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  return { verdicts: values.filter(({ verdict }) => verdict), findings: values.flatMap(({ finding }) => finding ?? []), end: values.at(-1) };
+}
+
+/** The finding that each planted pair must give. */
+const CODES = {
+  "one receipt stands in two lines": "receipt_repeated",
+  "two receipts claim one transaction": "transaction_claimed_twice",
+  "one authorization is in two transactions": "authorization_claimed_twice",
+  "one intent was paid twice": "duplicate_charge",
+  "one payment id was paid twice": "duplicate_charge",
+  "one intent of two payers": "intent_conflict",
+  "one payment id stands for two things": "payment_identifier_conflict",
+  "two payments got one answer": "response_shared",
+};
+const order = (pairs) => pairs.map(([code, ...lines]) => `${code} ${lines.sort((one, other) => one - other).join(" ")}`).sort();
+
+before(async () => {
+  expected = await generate(folder, COUNT);
+  writeFileSync(at("trust.json"), JSON.stringify({ evidence: true }));
+  whole = await run("lines.jsonl", "--responses", "responses", "--trust", "trust.json", "--format", "jsonl", "--jobs", "2");
+}, { timeout: 600_000 });
+
+test("every planted fault is named with its line, and no other line is", () => {
+  assert.equal(whole.status, 1, whole.err);
+  const { verdicts } = read(whole.out);
+  assert.deepEqual(verdicts.map(({ line }) => line), Array.from({ length: COUNT }, (_, place) => place + 1));
+  const told = verdicts.filter(({ verdict }) => verdict !== "verified").map(({ line, verdict }) => `${line} ${verdict}`);
+  const whats = new Map(expected.lines.map(({ line, what }) => [line, what]));
+  const planted = expected.lines.map(({ line, verdict }) => `${line} ${verdict}`);
+  const named = (lines) => lines.map((one) => `${one}: ${whats.get(Number.parseInt(one))} ${JSON.stringify(verdicts[Number.parseInt(one) - 1].codes)}`);
+  assert.deepEqual(named(told.filter((one) => !planted.includes(one))), [], "told, and not planted");
+  assert.deepEqual(named(planted.filter((one) => !told.includes(one))), [], "planted, and not told");
+  assert.ok(new Set(expected.lines.map(({ what }) => what)).size >= 20);
+});
+
+test("every planted pair is found, and nothing else is", () => {
+  const { findings, end } = read(whole.out);
+  const found = findings.map(({ code, lines }) => [code, ...lines.map(({ line }) => line)]);
+  assert.deepEqual(order(found), order(expected.across.map(({ what, lines }) => [CODES[what], ...lines])));
+  assert.equal(new Set(findings.map(({ code }) => code)).size, new Set(Object.values(CODES)).size);
+  assert.equal(end.complete, true);
+});
+
+test("the order of what comes out does not depend on the number of threads", async () => {
+  const alone = await run("lines.jsonl", "--responses", "responses", "--trust", "trust.json", "--format", "jsonl", "--jobs", "1");
+  assert.equal(alone.out === whole.out, true);
+});
+
+test("merged, the parts say what the whole says, byte for byte, in any order and of any parts", async () => {
+  const parts = ["1/3", "2/3", "3/3"];
+  const outs = await Promise.all(parts.map((part) => run("lines.jsonl", "--responses", "responses", "--trust", "trust.json", "--format", "jsonl", "--jobs", "1", "--part", part)));
+  outs.forEach(({ out }, place) => writeFileSync(at(`part-${place}.jsonl`), out));
+  // Any line to any part, from a list of numbers that has nothing to do with them.
+  const lines = whole.out.trimEnd().split("\n");
+  const piles = [[], [], [], []];
+  lines.forEach((line, place) => piles[line.startsWith('{"v":1') ? (place * place) % 7 % 4 : 0].push(line));
+  piles.reverse().forEach((pile, place) => writeFileSync(at(`pile-${place}.jsonl`), pile.map((line) => `${line}\n`).join("")));
+  const tail = (out) => out.split("\n").filter((line) => !line.startsWith('{"v":1')).join("\n");
+  for (const names of [["part-0.jsonl", "part-1.jsonl", "part-2.jsonl"], ["pile-0.jsonl", "pile-1.jsonl", "pile-2.jsonl", "pile-3.jsonl"]]) {
+    const merged = await run("--merge", ...names, "--format", "jsonl");
+    assert.equal(merged.status, 1, merged.err);
+    assert.equal(tail(merged.out), tail(whole.out), names[0]);
+  }
+});

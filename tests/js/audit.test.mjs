@@ -1,0 +1,382 @@
+// counterfoil audit, as a shell would run it: what it reads, what it prints, and how it ends.
+
+import assert from "node:assert/strict";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { auditAcross, auditLines, auditNames, auditSummary, auditVerdicts, verifyReceipt } from "counterfoil/verify";
+import { call } from "counterfoil/raw";
+
+const require = createRequire(import.meta.url);
+const home = dirname(require.resolve("counterfoil/package.json"));
+const command = join(home, "src/cli/main.mjs");
+const folder = mkdtempSync(join(tmpdir(), "counterfoil-audit-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const at = (...parts) => join(folder, ...parts);
+const file = (name, content) => {
+  mkdirSync(dirname(at(name)), { recursive: true });
+  writeFileSync(at(name), content);
+  return name;
+};
+const sha = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+function start(args, { env, stdio } = {}) {
+  return spawn(process.execPath, [command, "audit", ...args], { cwd: folder, env: { ...process.env, NO_COLOR: "", ...env }, stdio });
+}
+
+/** `{status, out, err}` of one run. */
+function run(args, { input, env } = {}) {
+  return new Promise((done) => {
+    const child = execFile(process.execPath, [command, "audit", ...args], { cwd: folder, env: { ...process.env, ...env }, maxBuffer: 1 << 28, timeout: 120_000 }, (error, out, err) => {
+      done({ status: error ? error.code : 0, out, err });
+    });
+    child.stdin.on("error", () => {});
+    child.stdin.end(input ?? "");
+  });
+}
+
+const json = async (args, options) => {
+  const { status, out, err } = await run([...args, "--format", "json", "--quiet"], options);
+  assert.ok(out, err);
+  return { status, ...JSON.parse(out) };
+};
+
+// A purchase whose every required check passes, as a chain and a payer made it: the sample of the page.
+const sample = (name) => fileURLToPath(new URL(`../../www/sample/${name}`, import.meta.url));
+const bundle = readFileSync(sample("bundle.json"), "utf8");
+const evidence = JSON.parse(readFileSync(sample("evidence.json"), "utf8"));
+const answer = readFileSync(sample("response.bin"));
+const good = { id: "good", receipt: JSON.parse(bundle), evidence, response: { base64: answer.toString("base64") } };
+file("trust.json", JSON.stringify({ evidence: true }));
+const trust = ["--trust", "trust.json"];
+
+/** A seller's receipt for an answer, which alone is undecided. */
+const seller = (body, more) => ({ responseSha256: sha(body), transaction: `0x${sha(`transaction of ${body}`)}`, ...more });
+
+// ---------------------------------------------------------------- verdicts
+
+test("all verified: status 0, and what the line says is not taken for trust", async () => {
+  file("good.jsonl", `${JSON.stringify(good)}\n`);
+  const verified = await json(["good.jsonl", ...trust]);
+  assert.deepEqual([verified.status, verified.verdicts[0].verdict, verified.verdicts[0].id, verified.complete], [0, "verified", "good", true]);
+  const keys = verified.verdicts[0].keys;
+  const { facts } = verifyReceipt(bundle, { evidence, body: answer });
+  assert.deepEqual([keys.payer, keys.transaction, keys.response, keys.intent, keys.amount, keys.shown], [facts.payer, facts.transaction, facts.bodySha256, facts.intentId, facts.amount, true]);
+  assert.equal(keys.nonce, evidence.logs[0].topics[2]);
+  const alone = await json(["good.jsonl"]);
+  assert.deepEqual([alone.status, alone.verdicts[0].verdict], [2, "incomplete"]);
+  assert.ok(alone.verdicts[0].codes.includes("chain.source"));
+  file("vouching.jsonl", `${JSON.stringify({ ...good, trust: { evidence: true, blockHashes: [evidence.block.hash] } })}\n`);
+  assert.equal((await json(["vouching.jsonl"])).verdicts[0].verdict, "incomplete");
+});
+
+test("verdicts are those of verifyReceipt, for every case that it has", () => {
+  const casesOf = (name) => JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8")).cases;
+  const vectors = fileURLToPath(new URL("../vectors/receipt", import.meta.url));
+  const refused = readdirSync(vectors).map((name) => JSON.parse(readFileSync(join(vectors, name), "utf8"))).filter(({ call: called, input }) => called === "verifyReceipt" && input);
+  const all = [...casesOf("cases"), ...casesOf("claims"), ...refused.map(({ id, input, bytes }) => ({ id, ...input, body: bytes }))];
+  const seen = {};
+  for (const { id, receipt, material = {}, body: hex } of all) {
+    const body = hex === undefined ? undefined : Buffer.from(hex.slice(2), "hex");
+    const { trust: trusted, now, ...own } = material;
+    const given = { trust: { ...trusted, evidence: true }, now };
+    const line = { receipt, ...own, ...(body && { response: { base64: body.toString("base64") } }) };
+    const told = JSON.parse(Buffer.from(auditLines(Buffer.from(JSON.stringify(line)), { given }).verdicts));
+    let wanted = { verdict: "error" };
+    try {
+      const { verdict, checks } = verifyReceipt(receipt, { ...material, body });
+      const state = { failed: "fail", incomplete: "not_checked" }[verdict];
+      wanted = { verdict, codes: checks.filter((check) => check.state === state && (state === "fail" || check.required)).map((check) => check.id) };
+    } catch (error) {
+      wanted.codes = [error.code];
+    }
+    assert.deepEqual([told.verdict, told.codes], [wanted.verdict, wanted.codes.slice(0, 32)], id);
+    seen[told.verdict] = (seen[told.verdict] ?? 0) + 1;
+    if (!/^\s*\{/.test(receipt) || wanted.verdict === "error") continue;
+    // As an object inside the line, instead of a text.
+    const inside = JSON.stringify({ ...line, receipt: 0 }).replace('"receipt":0', `"receipt":${receipt.replace(/[\r\n]/g, " ")}`);
+    const again = JSON.parse(Buffer.from(auditLines(Buffer.from(inside), { given }).verdicts));
+    assert.deepEqual([again.verdict, again.codes], [told.verdict, told.codes], id);
+  }
+  assert.ok(["verified", "failed", "incomplete", "error"].every((verdict) => seen[verdict] > 3), JSON.stringify(seen));
+});
+
+test("the short way across the boundary says what the call says", () => {
+  const lines = [good, seller("a"), "not json", { receipt: seller("b"), response: { text: "c" } }].map((line) => JSON.stringify(line));
+  const { verdicts, summary } = auditLines(Buffer.from(lines.join("\n")), { input: "some", first: 7 });
+  const slow = call("auditLines", { input: "some", first: 7, lines });
+  assert.deepEqual(Buffer.from(verdicts).toString().trimEnd().split("\n").map((line) => JSON.parse(line)), slow.verdicts);
+  assert.deepEqual(summary, slow.summary);
+  const again = auditVerdicts(verdicts.subarray(0, -1));
+  assert.deepEqual([Buffer.from(again.verdicts), again.summary], [Buffer.from(verdicts), summary]);
+  assert.throws(() => auditLines("text"), { code: "invalid_type" });
+  assert.throws(() => auditLines(new Uint8Array(0), { given: { trust: { blockHashes: ["0x"] } } }), { code: "hex_invalid" });
+  assert.throws(() => auditVerdicts(Buffer.from("{}")), { code: "missing_field" });
+  assert.throws(() => auditAcross([{ kind: 6, verdicts: [] }]), { code: "number_out_of_range" });
+  assert.throws(() => auditSummary([{ ...summary, v: 2 }]), { code: "unsupported_version" });
+});
+
+test("a broken line in the middle is one verdict, and the lines around it have theirs", async () => {
+  const lines = [JSON.stringify(good), '{"receipt": ', "", "\u0000\u0001", Buffer.from([0x7b, 0xff, 0xfe]), JSON.stringify({ ...good, id: "last" })];
+  file("broken.jsonl", Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from("\n")])));
+  const { verdicts, status } = await json(["broken.jsonl", ...trust]);
+  assert.equal(status, 1, "one bundle stands in two lines");
+  assert.deepEqual(verdicts.map(({ line, verdict }) => [line, verdict]), [[1, "verified"], [2, "error"], [4, "error"], [5, "error"], [6, "verified"]]);
+});
+
+test("a line that is too long is one verdict, and is not kept", async () => {
+  file("long.jsonl", `${JSON.stringify(good)}\n{"a":"${"x".repeat(40 << 20)}"}\n${JSON.stringify(seller("z"))}\n`);
+  const { verdicts } = await json(["long.jsonl", ...trust]);
+  assert.deepEqual(verdicts.map(({ line, codes }) => [line, codes[0]]), [[1, undefined], [2, "too_large"], [3, "chain.source"]]);
+});
+
+// ---------------------------------------------------------------- answers
+
+test("answers are found in the folder, in a list, by the id or the transaction, and nowhere else", async () => {
+  const receipts = ["one", "two", "three", "four", "five"].map((body) => seller(body));
+  file("answers/one.bin", "one");
+  file("answers/deep/two.bin", "two");
+  file(`answers/${receipts[2].transaction}`, "three");
+  file("answers/order-4", "not four");
+  file("secret.bin", "five");
+  symlinkSync(at("secret.bin"), at("answers/link.bin"));
+  execFileSync("mkfifo", [at("answers/pipe")]);
+  file("answers.jsonl", [
+    { receipt: receipts[0], response: "one.bin" }, { receipt: receipts[1], response: { path: "deep/two.bin" } }, receipts[2], { id: "order-4", receipt: receipts[3] },
+    { receipt: receipts[4], response: "../secret.bin" }, { receipt: receipts[4], response: "link.bin" }, { receipt: receipts[4], response: "pipe" },
+    { receipt: receipts[4], response: at("secret.bin") }, { receipt: receipts[4], response: "gone.bin" }, { receipt: receipts[4], response: "one.bin\0" },
+  ].map((line) => JSON.stringify(line)).join("\n"));
+  const checked = ({ verdicts }) => verdicts.map(({ codes }) => ["delivery.hash", "response_unreadable"].filter((code) => codes.includes(code)).join(" "));
+  const unreadable = "delivery.hash response_unreadable";
+  assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers"])), ["", "", "", "delivery.hash", ...Array(6).fill(unreadable)]);
+  const list = execFileSync("sha256sum", ["one.bin", "deep/two.bin"], { cwd: at("answers"), encoding: "utf8" });
+  file("answers.sha256", `${list}${sha("three")} *${receipts[2].transaction}\n`);
+  assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers.sha256"])).slice(0, 5), ["", "", "", "delivery.hash", unreadable]);
+  assert.deepEqual(checked(await json(["answers.jsonl"])), Array(10).fill("delivery.hash"), "nothing is read that was not allowed");
+  assert.deepEqual(auditNames(Buffer.from(JSON.stringify({ receipt: receipts[0], response: `sha256:${sha("one")}` }))), [null]);
+});
+
+test("an answer of any size is hashed as it is read", async () => {
+  const size = 300 << 20;
+  const chunk = Buffer.alloc(1 << 20, "counterfoil");
+  const [hash, path] = [createHash("sha256"), at("large", "answer.bin")];
+  file("large/answer.bin", "");
+  for (let written = 0; written < size; written += chunk.length) hash.update(chunk);
+  execFileSync(process.execPath, ["-e", `const fs=require("fs");const f=fs.openSync(process.argv[1],"w");const c=Buffer.alloc(1<<20,"counterfoil");for(let i=0;i<300;i++)fs.writeSync(f,c)`, path]);
+  file("large.jsonl", JSON.stringify({ receipt: { responseSha256: hash.digest("hex"), transaction: `0x${sha("large")}` }, response: "answer.bin" }));
+  const child = spawn("/usr/bin/env", ["sh", "-c", `"${process.execPath}" -e '
+    const { spawnSync } = require("child_process");
+    const { stdout } = spawnSync(process.execPath, process.argv.slice(1));
+    process.stdout.write(JSON.stringify({ out: stdout.toString(), rss: process.resourceUsage().maxRSS }));' "$@"`, "sh", command, "audit", "large.jsonl", "--responses", "large", "--format", "json", "--jobs", "1", "--quiet"], { cwd: folder });
+  let out = "";
+  for await (const text of child.stdout) out += text;
+  const { verdicts } = JSON.parse(JSON.parse(out).out);
+  assert.ok(!verdicts[0].codes.includes("delivery.hash"), verdicts[0].codes.join());
+  rmSync(path);
+});
+
+// ---------------------------------------------------------------- inputs
+
+test("JSON, CSV and Parquet say what lines of JSON say", async () => {
+  const lines = [{ id: "a", receipt: seller("a"), response: { text: "a" } }, { id: "b", receipt: seller("b"), response: { text: "not b" } }, { id: "c", receipt: { ...seller("c"), resource: "https://example.com/a,\"b\"\nc" } }];
+  file("set.jsonl", lines.map((line) => JSON.stringify(line)).join("\n"));
+  file("set.json", JSON.stringify(lines, null, 2));
+  const cell = (value) => `"${(typeof value === "string" ? value : JSON.stringify(value)).replaceAll('"', '""')}"`;
+  file("set.csv", `id,receipt,response\r\n${lines.map(({ id, receipt, response }) => `${id},${cell(receipt)},${response ? cell(response) : ""}`).join("\r\n")}\r\n`);
+  const { parquetWriteBuffer } = await import("hyparquet-writer");
+  const text = (name) => lines.map((line) => (line[name] === undefined ? null : JSON.stringify(line[name])));
+  file("set.parquet", Buffer.from(parquetWriteBuffer({ columnData: [{ name: "id", data: ["a", "b", "c"] }, { name: "receipt", data: text("receipt") }, { name: "response", data: text("response"), nullable: true }] })));
+  const told = async (name) => (await json([name])).verdicts.map(({ id, verdict, codes, keys }) => ({ id, verdict, codes, keys }));
+  const wanted = await told("set.jsonl");
+  assert.deepEqual(wanted.map(({ verdict }) => verdict), ["incomplete", "failed", "incomplete"]);
+  for (const name of ["set.json", "set.csv", "set.parquet"]) assert.deepEqual(await told(name), wanted, name);
+  const numbers = async (name) => (await json([name])).verdicts.map(({ line }) => line);
+  assert.deepEqual([await numbers("set.jsonl"), await numbers("set.json"), await numbers("set.csv"), await numbers("set.parquet")], [[1, 2, 3], [2, 12, 22], [2, 3, 4], [1, 2, 3]]);
+  const whole = file("one.json", JSON.stringify(lines[1], null, 2));
+  assert.equal((await json([whole])).verdicts[0].verdict, "failed");
+  // Without a column `receipt` a row is the receipt.
+  file("flat.csv", `transaction,responseSha256\n0x${sha("t")},${sha("flat")}\n`);
+  assert.equal((await json(["flat.csv"])).verdicts[0].keys.transaction, `0x${sha("t")}`);
+});
+
+test("malformed inputs are verdicts, and what a cell holds stays a cell", async () => {
+  file("torn.json", `[${JSON.stringify(seller("a"))}, {"responseSha256": "`);
+  assert.deepEqual((await json(["torn.json"])).verdicts.map(({ verdict }) => verdict), ["incomplete", "error"]);
+  file("behind.json", `[${JSON.stringify(seller("a"))}] and more`);
+  assert.deepEqual((await json(["behind.json"])).verdicts.map(({ verdict }) => verdict), ["incomplete", "error"]);
+  file("feed.json", `[{"responseSha256": "${sha("a")}", "resource": "https://a.example/\nb"}]`);
+  assert.deepEqual((await json(["feed.json"])).verdicts[0].codes, ["json_invalid"]);
+  file("cells.csv", `id,receipt,response\n1,"{""responseSha256"":""${sha("a")}""},""evidence"":{}",x\n2,"{""responseSha256"":""${sha("a")}""}"\n3,"open`);
+  assert.deepEqual((await json(["cells.csv"])).verdicts.map(({ line, verdict }) => [line, verdict]), [[2, "error"], [3, "error"], [4, "error"]]);
+  file("bad.parquet", "PAR1 and nothing more PAR1");
+  const { status, verdicts } = await json(["bad.parquet", "set.jsonl"]);
+  assert.deepEqual([status, verdicts[0].codes, verdicts.length], [1, ["input_unreadable"], 4]);
+});
+
+test("folders, patterns and standard input; files in the order of their names, each once", async () => {
+  for (const name of ["b.jsonl", "a.jsonl", "sub/c.ndjson", "sub/d.txt", "sub/.hidden.json"]) file(`tree/${name}`, JSON.stringify(seller(name)));
+  const names = async (...args) => [...new Set((await json(args)).verdicts.map(({ input }) => input))];
+  assert.deepEqual(await names("tree"), ["tree/a.jsonl", "tree/b.jsonl", "tree/sub/.hidden.json", "tree/sub/c.ndjson"]);
+  assert.deepEqual(await names("tree/*.jsonl", "tree/a.jsonl"), ["tree/a.jsonl", "tree/b.jsonl"]);
+  assert.deepEqual(await names("tree/**/*.ndjson"), ["tree/sub/c.ndjson"]);
+  assert.deepEqual(await names("tree/sub/d.txt"), ["tree/sub/d.txt"]);
+  const { verdicts } = await json(["-"], { input: `${JSON.stringify(seller("x"))}\n` });
+  assert.deepEqual([verdicts[0].input, verdicts[0].line], ["-", 1]);
+  for (const args of [["gone.jsonl"], ["tree/*.gone"], ["gone/*.jsonl"], []]) assert.equal((await run(args)).status, 2, args.join());
+  assert.equal((await run(["-"])).status, 2, "nothing was audited");
+});
+
+test("usage: what is not understood is said, and nothing is printed as data", async () => {
+  const wrong = [["--format", "xml"], ["--in", "xls"], ["--jobs", "0"], ["--part", "4/3"], ["--max-failures", "x"], ["--trust", "set.csv"], ["--trust", "gone"], ["--responses", "set.csv"], ["--responses", "gone"], ["--frob"]];
+  for (const args of wrong) {
+    const { status, out, err } = await run(["set.jsonl", ...args]);
+    assert.deepEqual([status, out], [2, ""], args.join(" "));
+    assert.match(err, /^counterfoil: /);
+  }
+  file("untrust.json", JSON.stringify({ blockHashes: ["0x12"] }));
+  assert.match((await run(["set.jsonl", "--trust", "untrust.json"])).err, /hex_invalid/);
+  assert.equal((await run(["-", "--resume", "state"])).status, 2);
+});
+
+// ---------------------------------------------------------------- reports
+
+const evil = "\u001b[2J\u001b]0;owned\u0007\u009b31m\r\u202e=HYPERLINK(\"http://a\")<script>&'\u2028";
+file("evil.jsonl", `${JSON.stringify({ id: evil, receipt: { ...seller("e"), resource: `https://e.example/${evil}` }, response: { text: "other" } })}\n${JSON.stringify({ id: "=1+1", receipt: seller("f"), intent: "@SUM(1)", paymentId: "-2+3" })}\n`);
+
+test("nothing in a line reaches a terminal, a spreadsheet or a page as anything but text", async () => {
+  for (const format of ["text", "json", "jsonl", "csv", "junit", "sarif"]) {
+    const { out, err } = await run(["evil.jsonl", "--format", format]);
+    assert.ok(!/(?![\n\r])[\p{C}\p{Zl}\p{Zp}]/u.test(out.replaceAll("\r\n", "\n")), `${format}: ${JSON.stringify(out)}`);
+    assert.ok(!/(?!\n)[\p{C}\p{Zl}\p{Zp}]/u.test(err), format);
+  }
+  const csv = (await run(["evil.jsonl", "--format", "csv", "--quiet"])).out.split("\r\n");
+  assert.match(csv[2], /^evil\.jsonl,2,"'=1\+1",incomplete,/);
+  assert.match(csv[2], /"'@SUM\(1\)","'-2\+3"/);
+  const junit = (await run(["evil.jsonl", "--format", "junit", "--quiet"])).out;
+  assert.ok(!junit.includes("<script>") && junit.includes("&#60;script&#62;"));
+  assert.match(junit, /<testsuite name="lines" tests="2" failures="1" errors="0" skipped="1">/);
+});
+
+test("SARIF has what its readers ask for", async () => {
+  const { out, status } = await run(["evil.jsonl", "broken.jsonl", "--format", "sarif", "--quiet"]);
+  assert.equal(status, 1);
+  const { version, runs: [{ tool: { driver }, results }] } = JSON.parse(out);
+  assert.deepEqual([version, driver.name], ["2.1.0", "counterfoil"]);
+  const [first] = results.filter(({ ruleId }) => ruleId === "delivery.hash");
+  assert.deepEqual([first.level, first.locations[0].physicalLocation], ["error", { artifactLocation: { uri: "evil.jsonl" }, region: { startLine: 1 } }]);
+  for (const { ruleId } of results) assert.ok(driver.rules.some(({ id }) => id === ruleId), ruleId);
+});
+
+test("words to standard error, data to standard output or --out; --quiet says nothing", async () => {
+  const plain = await run(["set.jsonl", "--format", "jsonl"]);
+  assert.match(plain.err, /^3 lines\n {2}verified/);
+  const quiet = await run(["set.jsonl", "--format", "jsonl", "--quiet"]);
+  assert.deepEqual([quiet.err, quiet.out], ["", plain.out]);
+  const out = await run(["set.jsonl", "--format", "jsonl", "--out", "report.jsonl", "--quiet"]);
+  assert.deepEqual([out.out, readFileSync(at("report.jsonl"), "utf8")], ["", plain.out]);
+  const text = await run(["set.jsonl"]);
+  assert.match(text.out, /^failed {2}set\.jsonl:2 \(b\) {2}delivery\.hash\n/);
+  assert.equal((await run(["set.jsonl", "--out", "no/such/folder"])).status, 2);
+  const summary = JSON.parse(plain.out.trimEnd().split("\n").at(-1)).summary;
+  assert.deepEqual(summary.inputs, [{ name: "set.jsonl", sha256: `0x${sha(readFileSync(at("set.jsonl")))}`, bytes: readFileSync(at("set.jsonl")).length, lines: 3 }]);
+});
+
+test("--max-failures stops, and says that it is not all; --allow-incomplete lets the undecided pass", async () => {
+  file("many.jsonl", Array.from({ length: 20_000 }, (_, place) => JSON.stringify({ receipt: seller(`${place}`), response: { text: "other" } })).join("\n"));
+  const { status, summary, complete, why } = await json(["many.jsonl", "--max-failures", "5"]);
+  assert.deepEqual([status, complete], [1, false]);
+  assert.match(why, /max-failures/);
+  assert.ok(summary.lines < 20_000);
+  file("undecided.jsonl", JSON.stringify(seller("u")));
+  assert.deepEqual([(await run(["undecided.jsonl"])).status, (await run(["undecided.jsonl", "--allow-incomplete"])).status], [2, 0]);
+});
+
+// ---------------------------------------------------------------- worker mode
+
+test("--worker: a line in, a verdict out, in order and at once; a bad line is a verdict; it ends with 0", async () => {
+  const child = start(["--worker", ...trust], { stdio: ["pipe", "pipe", "inherit"] });
+  const answers = child.stdout.setEncoding("utf8")[Symbol.asyncIterator]();
+  const ask = async (line) => {
+    child.stdin.write(`${line}\n`);
+    return JSON.parse((await answers.next()).value);
+  };
+  assert.deepEqual([(await ask(JSON.stringify(good))).verdict, (await ask("garbage{")).verdict, (await ask("")).verdict], ["verified", "error", "error"]);
+  assert.equal((await ask(JSON.stringify({ ...good, id: "4" }))).line, 4);
+  child.stdin.end(`${JSON.stringify(good)}\n${"no line feed"}`);
+  let rest = "";
+  for (let next; !(next = await answers.next()).done; ) rest += next.value;
+  assert.deepEqual(rest.trimEnd().split("\n").map((line) => JSON.parse(line).line), [5, 6]);
+  const [status] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
+  assert.equal(status, 0);
+  assert.equal((await run(["--worker", "set.jsonl"])).status, 2);
+});
+
+// ---------------------------------------------------------------- interruptions
+
+const large = file("large-set.jsonl", Array.from({ length: 60_000 }, (_, place) => JSON.stringify({ id: place, receipt: seller(`${place}`), response: { text: place % 1000 ? `${place}` : "other" } })).join("\n"));
+
+test("interrupted: the partial report, status 130", async () => {
+  const child = start([large, "--format", "jsonl", "--jobs", "1"], { stdio: ["ignore", "pipe", "ignore"] });
+  let out = "";
+  child.stdout.setEncoding("utf8");
+  child.stdout.on("data", (text) => {
+    if (!out) child.kill("SIGINT");
+    out += text;
+  });
+  const [status] = await once(child, "close");
+  assert.equal(status, 130);
+  const lines = out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const { summary, complete, why } = lines.at(-1);
+  assert.deepEqual([complete, why, summary.lines], [false, "interrupted", lines.filter(({ verdict }) => verdict).length]);
+  assert.ok(summary.lines > 0 && summary.lines < 60_000, `${summary.lines}`);
+});
+
+test("killed and resumed, the report is that of an audit that was not", async () => {
+  const whole = await run([large, "--format", "jsonl", "--quiet"]);
+  const args = [large, "--format", "jsonl", "--quiet", "--resume", "state", "--jobs", "1"];
+  let kills = 0;
+  for (let after = 1; after <= 3; after++) {
+    const child = start(args, { stdio: ["ignore", "pipe", "ignore"] });
+    let seen = 0;
+    child.stdout.on("data", (bytes) => {
+      seen += bytes.length;
+      if (seen > (after * whole.out.length) / 5) child.kill("SIGKILL");
+    });
+    const [, signal] = await once(child, "close");
+    if (signal) kills++;
+  }
+  assert.ok(kills > 0);
+  assert.ok(existsSync(at("state", "progress.json")));
+  const resumed = await run(args);
+  assert.equal(resumed.out === whole.out, true);
+  assert.equal((await run(args)).out === whole.out, true, "once more, from a state that is whole");
+  assert.match((await run(["evil.jsonl", "--resume", "state"])).err, /another audit/);
+});
+
+test("whoever reads may stop early", async () => {
+  const child = start([large, "--format", "jsonl", "--quiet"], { stdio: ["ignore", "pipe", "pipe"] });
+  let err = "";
+  child.stderr.on("data", (text) => (err += text));
+  child.stdout.once("data", () => child.stdout.destroy());
+  const [status] = await once(child, "exit");
+  assert.deepEqual([status, err], [1, ""]);
+});
+
+test("no state is left behind", async () => {
+  const temporary = mkdtempSync(join(folder, "tmp-"));
+  await run(["set.jsonl"], { env: { TMPDIR: temporary } });
+  assert.deepEqual(readdirSync(temporary), []);
+});
+
+test("very many files", async () => {
+  mkdirSync(at("files"));
+  for (let place = 0; place < 3000; place++) writeFileSync(at("files", `${place}.json`), JSON.stringify(seller(`${place}`)));
+  const { summary } = await json(["files"]);
+  assert.deepEqual([summary.lines, summary.inputs.length], [3000, 3000]);
+});
