@@ -137,10 +137,7 @@ pub fn names(line: &[u8]) -> Names {
 impl From<Found> for Option<Answer> {
     fn from(found: Found) -> Option<Answer> {
         match found {
-            Found::Answer { sha256, length } => Some(Answer {
-                sha256,
-                length,
-            }),
+            Found::Answer { sha256, length } => Some(Answer { sha256, length }),
             Found::Unreadable => None,
         }
     }

@@ -18,7 +18,6 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "attempts_exhausted",
             "chain_mismatch",
             "expired_before_send",
-            "intent_conflict",
             "intent_released",
             "journal_conflict",
             "journal_unavailable",
@@ -45,6 +44,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "intent_handed_over",
         ],
     ),
+    ("tests/js/audit.test.mjs", &["input_unreadable", "response_unreadable"]),
     ("tests/upto.rs", &["settlement_differs"]),
     ("tests/finality.rs", &["payment_vanished"]),
     (

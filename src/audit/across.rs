@@ -102,7 +102,8 @@ fn claimed_twice(lines: &[Verdict]) -> Option<Finding> {
     let slots: BTreeSet<_> = set(documents.iter().map(|(.., slot)| slot));
     let known = documents.iter().all(|(.., slot)| slot.is_some());
     let shown = joins.iter().all(|joins| joins.shown) && slots.len() == documents.len();
-    let one_payment = kinds == documents.len() && slots.len() == 1 && differing(&joins, &["resource"]).is_empty();
+    let one_payment =
+        kinds == documents.len() && slots.len() == 1 && differing(&joins, &["resource"]).is_empty();
     if documents.len() < 2 || known && (shown || one_payment) {
         return None;
     }

@@ -49,7 +49,9 @@ impl Joins {
         };
         let transaction = text("transaction").map(lower);
         let recorded = matches!(text("kind").as_deref(), Some("bundle" | "claim"));
-        let nonce = recorded.then(|| nonce(document, transaction.as_deref())).flatten();
+        let nonce = recorded
+            .then(|| nonce(document, transaction.as_deref()))
+            .flatten();
         Joins {
             receipt: None,
             intent: text("intentId"),

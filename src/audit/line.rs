@@ -116,7 +116,10 @@ pub(super) fn names(bytes: &[u8]) -> Result<Names, Error> {
         Response::Known(_) => Names::None,
         Response::Named(name) => Names::Said(name),
         Response::Absent => {
-            let transaction = line.receipt.get("transaction").and_then(|text| text.as_string().ok());
+            let transaction = line
+                .receipt
+                .get("transaction")
+                .and_then(|text| text.as_string().ok());
             let names = [line.id, line.payment_id, transaction];
             Names::Any(names.into_iter().flatten().collect())
         }

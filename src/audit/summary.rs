@@ -102,7 +102,10 @@ impl Money {
                 ("network", Json::text(network.as_str())),
                 ("asset", Json::text(asset.as_str())),
                 ("lines", Json::number(tally.lines)),
-                ("amount", tally.amount.map_or(Json::Null, |amount| amount.to_json())),
+                (
+                    "amount",
+                    tally.amount.map_or(Json::Null, |amount| amount.to_json()),
+                ),
             ])
         });
         let others = (self.others > 0).then(|| Json::number(self.others));
@@ -280,9 +283,7 @@ impl Summary {
             summary.list(place);
         }
         for input in json.read("inputs", Json::as_array)? {
-            summary
-                .read_from(input)
-                .map_err(|error| error.within("inputs"))?;
+            summary.read_from(input).map_err(|error| error.within("inputs"))?;
         }
         Ok(summary)
     }

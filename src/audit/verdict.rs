@@ -120,7 +120,14 @@ impl Verdict {
     /// Whether the document may stand for a payment. One that is forged, or that the chain or its own words refute, is refuted by
     /// its own verdict, and nothing is concluded from it.
     fn stands_for_a_payment(&self) -> bool {
-        const REFUTED: [&str; 6] = ["signature", "authorization.", "settlement.", "chain.", "record.", "claim."];
+        const REFUTED: [&str; 6] = [
+            "signature",
+            "authorization.",
+            "settlement.",
+            "chain.",
+            "record.",
+            "claim.",
+        ];
         match self.standing {
             Standing::Error => false,
             Standing::Verified | Standing::Incomplete => true,

@@ -270,7 +270,10 @@ fn delivered(
     let stored = stored.map(|body| (Answer::of(&body), false));
     // Bytes handed in are about the one purchase that was delivered; among several they would be about none.
     let only = all.iter().filter(|record| record.delivery.is_some()).count() == 1;
-    let given = material.answer.filter(|_| only).map(|answer| (answer, material.coded));
+    let given = material
+        .answer
+        .filter(|_| only)
+        .map(|answer| (answer, material.coded));
     // Where both are there, the one that differs is shown.
     let differs = |(answer, coded): &(Answer, bool)| !coded && answer.sha256 != delivery.sha256;
     match stored

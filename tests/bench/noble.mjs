@@ -12,7 +12,8 @@ const transfer = typeHash(`TransferWithAuthorization(${members})`);
 const domainType = typeHash("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
 const raw = { prehash: false };
 
-function digest(a, d) {
+/** What is signed. */
+export function digest(a, d) {
   const separator = hash(domainType, typeHash(d.name), typeHash(d.version), word(d.chainId), word(d.verifyingContract));
   const message = hash(transfer, ...[a.from, a.to, a.value, a.validAfter, a.validBefore, a.nonce].map(word));
   return hash(Uint8Array.of(0x19, 0x01), separator, message);

@@ -1,18 +1,24 @@
 // The same facts as lines of JSON or as Markdown tables.
 
-export function jsonLines({ about, speeds = [], cold = [], sizes = [] }) {
+export function jsonLines({ about, speeds = [], audits = [], cold = [], sizes = [] }) {
   const lines = [{ kind: "about", ...about }];
   for (const { id, title, results } of speeds) for (const result of results) lines.push({ kind: "speed", question: id, title, ...result });
+  for (const result of audits) lines.push({ kind: "audit", ...result });
   for (const result of cold) lines.push({ kind: "cold", ...result });
   for (const size of sizes) lines.push({ kind: "size", ...size });
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-export function markdown({ about, speeds = [], cold = [], sizes = [] }) {
+export function markdown({ about, speeds = [], audits = [], cold = [], sizes = [] }) {
   const out = [`${about.date}, ${about.cpu}, ${about.cores} cores, load ${about.load}, Node ${about.node}. ${about.versions}.`, ""];
   for (const { title, results } of speeds) {
     out.push(`### ${title}`, "", "| | calls a processor second, median | quartiles | counterfoil's speed ÷ peer's, median | quartiles |", "|---|---:|---:|---:|---:|");
     for (const { name, speed, ratio } of results) out.push(row(name, count(speed.median), `${count(speed.low)} – ${count(speed.high)}`, ...against(ratio)));
+    out.push("");
+  }
+  if (audits.length) {
+    out.push("### The command", "", "| | lines | lines a second, on the wall | most memory, MB |", "|---|---:|---:|---:|");
+    for (const { name, lines, rate, megabytes } of audits) out.push(row(name, count(lines), count(rate), count(megabytes)));
     out.push("");
   }
   if (cold.length) {

@@ -1,6 +1,6 @@
 // The packed package against its peers: speed in one process and one run, time from import to the first verdict, and sizes.
-//   node run.mjs [ops] [cold] [size] [--quick] [--json] [--only QUESTION] [--write]
-// No name means all three.
+//   node run.mjs [ops] [cold] [size] [audit] [--quick] [--json] [--only QUESTION] [--write]
+// No name means the first three: `audit` takes minutes and gigabytes.
 // --quick    a few calls each: shows that everybody gives the same answers, says nothing about speed
 // --json     one object a line
 // --only     questions of `ops` whose name begins so
@@ -17,7 +17,7 @@ import { write } from "./results.mjs";
 import { sizes } from "./sizes.mjs";
 import { unpackInto } from "../../xtask/packed.mjs";
 
-const parts = { ops, cold, size };
+const parts = { ops, cold, size, audit };
 const { values: o, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean" }, json: { type: "boolean" }, only: { type: "string", default: "" }, write: { type: "boolean" } },
@@ -31,7 +31,7 @@ const folder = fileURLToPath(new URL("node_modules/counterfoil", import.meta.url
 const tarball = unpackInto(folder);
 if (!tarball) throw new Error("no package to measure; `cargo xtask bench` builds it");
 
-for (const name of positionals.length ? positionals : Object.keys(parts)) {
+for (const name of positionals.length ? positionals : ["ops", "cold", "size"]) {
   const facts = { about: about(), ...(await parts[name]()) };
   process.stdout.write(o.json ? jsonLines(facts) : markdown(facts));
   if (o.write) write(name, markdown(facts));
@@ -62,6 +62,19 @@ async function cold() {
 
 async function size() {
   return { sizes: await sizes({ folder, tarball }) };
+}
+
+/** What a line of an audit costs, how many of them go through the command, and what memory they take. */
+async function audit() {
+  const { questions, runs } = await import("./audit.mjs");
+  const speeds = [];
+  for (const question of questions()) {
+    await agreed(question);
+    const results = await measure(question, effort);
+    complete(question.id, results, Object.keys(question.peers).length);
+    speeds.push({ id: question.id, title: question.title, results });
+  }
+  return { speeds, audits: await runs({ folder, quick: o.quick }) };
 }
 
 function complete(id, results, peers) {

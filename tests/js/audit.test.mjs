@@ -317,6 +317,37 @@ test("--worker: a line in, a verdict out, in order and at once; a bad line is a 
   assert.equal((await run(["--worker", "set.jsonl"])).status, 2);
 });
 
+// ---------------------------------------------------------------- the index
+
+test("keys that do not fit their buckets are grouped all the same", async () => {
+  const { Joins } = await import(join(home, "src/cli/audit/joins.mjs"));
+  const joins = new Joins(mkdtempSync(join(folder, "joins-")));
+  const wanted = new Map();
+  let [state, at] = [1, 2 ** 33];
+  for (let round = 0; round < 60; round++) {
+    const [keys, places] = [[], [at]];
+    for (let place = 0; place < 1000; place++) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      const key = createHash("sha256").update(`${state % 40_000}`).digest().subarray(0, 16);
+      // Two buckets only, so that each is full many times over.
+      [key[0], key[1]] = [state % 6, state % 2];
+      const own = Buffer.alloc(4);
+      own.writeUInt32LE(place);
+      keys.push(own, key);
+      wanted.set(key.toString("hex"), [...(wanted.get(key.toString("hex")) ?? []), at]);
+      places.push((at += 1 + (state % 700)));
+    }
+    joins.add(Buffer.concat(keys), places);
+  }
+  const groups = [...joins.groups()].map(({ kind, count, members }) => ({ kind, count, members: [...members].map(([place]) => place) }));
+  joins.close();
+  const several = [...wanted].filter(([, places]) => places.length > 1);
+  assert.ok(several.length > 1000);
+  const order = (one, other) => one[0] - other[0];
+  assert.deepEqual(groups.map(({ members }) => members).sort(order), several.map(([, places]) => places).sort(order));
+  for (const { count, members } of groups) assert.equal(count, members.length);
+});
+
 // ---------------------------------------------------------------- interruptions
 
 const large = file("large-set.jsonl", Array.from({ length: 60_000 }, (_, place) => JSON.stringify({ id: place, receipt: seller(`${place}`), response: { text: place % 1000 ? `${place}` : "other" } })).join("\n"));

@@ -27,7 +27,7 @@ const isUnknown = ({ error }) => error?.code === "unknown_call";
 
 /** What `counterfoil/verify` and the page stand on, and what an auditor calls. */
 const READING = [
-  "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "proofSlots",
+  "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "proofSlots",
   "receiptProofFrom", "recoverPayer", "refundClosed", "resolve", "sha256", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
 ];
 /** What a verifier must not be able to do. */
