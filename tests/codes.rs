@@ -44,7 +44,10 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "intent_handed_over",
         ],
     ),
-    ("tests/js/audit.test.mjs", &["input_unreadable", "response_unreadable"]),
+    (
+        "tests/js/audit.test.mjs",
+        &["input_unreadable", "response_unreadable"],
+    ),
     ("tests/upto.rs", &["settlement_differs"]),
     ("tests/finality.rs", &["payment_vanished"]),
     (
