@@ -35,13 +35,9 @@ export function connect(url) {
   return { url, pub, wallet, rpc: (method, params = []) => pub.request({ method, params }) };
 }
 
-/** Starts the chain; `stop()` ends the child process, which also ends with this one. */
-export async function startChain() {
-  // The set-up mines a dozen blocks at once, each a second later than the one before: begin in the past, then
-  // set the clock right, so that the chain never runs ahead of the agents' clocks.
-  const begin = Math.floor(Date.now() / 1000) - 120;
-  const args = ["--host", "127.0.0.1", "--port", "0", "--chain-id", "84532", "--slots-in-an-epoch", "1", "--timestamp", String(begin)];
-  const child = spawn(anvilBinary(), args, { stdio: ["ignore", "pipe", "inherit"] });
+/** Starts a node with these arguments; `stop()` ends the child process, which also ends with this one. */
+export async function startNode(args) {
+  const child = spawn(anvilBinary(), ["--host", "127.0.0.1", "--port", "0", "--slots-in-an-epoch", "1", ...args], { stdio: ["ignore", "pipe", "inherit"] });
   const end = () => child.kill("SIGKILL");
   process.once("exit", end);
   // A signal's default would end this process without its exit handlers.
@@ -56,10 +52,16 @@ export async function startChain() {
       if (found) resolve(Number(found[1]));
     });
   });
-  const url = `http://127.0.0.1:${port}`;
-  const { pub, wallet, rpc } = connect(url);
+  const stop = () => {
+    process.removeListener("exit", end);
+    child.removeAllListeners("exit");
+    end();
+  };
+  return { url: `http://127.0.0.1:${port}`, stop };
+}
 
-  const mint = await deployToken({ pub, owner: wallet(KEYS.owner), rpc });
+/** From here on one block a second, at the right time; resolves once the finalized block moves. Gives what moves the chain. */
+export async function tick(rpc) {
   await rpc("evm_setAutomine", [false]);
   await rpc("evm_setTime", [Date.now()]);
   await rpc("evm_setIntervalMining", [1]);
@@ -68,10 +70,13 @@ export async function startChain() {
     const b = await rpc("eth_getBlockByNumber", [tag, false]);
     return { number: Number(b.number), timestamp: Number(b.timestamp) };
   };
-  const self = {
-    url, pub, wallet, rpc, block,
-    /** Gives an account some of the token. */
-    mint,
+  const first = await block("finalized");
+  for (let waited = 0; (await block("finalized")).number <= first.number; waited += 200) {
+    if (waited > 10_000) throw new Error("the finalized block does not move");
+    await new Promise((r) => setTimeout(r, 200));
+  }
+  return {
+    block,
     /** Transactions stay in the waiting room until `release`. */
     hold: () => rpc("evm_setIntervalMining", [0]),
     release: async () => {
@@ -87,18 +92,19 @@ export async function startChain() {
     finalizedAt: async (timestamp) => {
       while ((await block("finalized")).timestamp < timestamp) await new Promise((r) => setTimeout(r, 200));
     },
-    stop: () => {
-      process.removeListener("exit", end);
-      child.removeAllListeners("exit");
-      end();
-    },
   };
-  const first = await block("finalized");
-  for (let waited = 0; (await block("finalized")).number <= first.number; waited += 200) {
-    if (waited > 10_000) throw new Error("the finalized block does not move");
-    await new Promise((r) => setTimeout(r, 200));
-  }
-  return self;
+}
+
+/** Starts the chain; `stop()` ends it. */
+export async function startChain() {
+  // The set-up mines a dozen blocks at once, each a second later than the one before: begin in the past, then
+  // set the clock right, so that the chain never runs ahead of the agents' clocks.
+  const begin = Math.floor(Date.now() / 1000) - 120;
+  const { url, stop } = await startNode(["--chain-id", "84532", "--timestamp", String(begin)]);
+  const { pub, wallet, rpc } = connect(url);
+  const mint = await deployToken({ pub, owner: wallet(KEYS.owner), rpc });
+  /** `mint` gives an account some of the token. */
+  return { url, pub, wallet, rpc, mint, stop, ...(await tick(rpc)) };
 }
 
 function artifact(path) {

@@ -165,7 +165,11 @@ fn names_itself(record: &Record, hash: &[u8; 32]) -> bool {
         let extra = quote.requirements.get("extra");
         extra.is_some_and(|extra| extra.get("quoteId").or(extra.get("quote_id")).is_some())
     };
-    record.quotes.iter().any(|quote| quote.hash == *hash && id(quote))
+    let challenge = |quote: &record::Quote| quote.offered.challenge().is_some();
+    record
+        .quotes
+        .iter()
+        .any(|quote| quote.hash == *hash && (challenge(quote) || id(quote)))
 }
 
 /// One transaction can hold two transfers, but only where the chain shows both.

@@ -186,7 +186,7 @@ registry! {
     ChallengeChanged "challenge_changed" Stop Possible "A Payment challenge came back under the same id with other terms.";
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
     TransportInsecure "transport_insecure" Stop None "A Payment credential travels over TLS only; this URL is http and of another machine.";
-    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: it is not handed over.";
+    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: it is not handed over, and on Tempo there is no claim file and no cancellation for it.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
     SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here; or it is a claim about a split payment whose signatures are not in this journal.";

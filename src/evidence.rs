@@ -31,9 +31,9 @@ use crate::eip3009::Authorization;
 use crate::error::{Error, Money};
 use crate::hex;
 use crate::json::Json;
-use crate::mpp::tempo::Payment;
 use crate::network::Network;
 use crate::permit2::Permit;
+use crate::tempo::Payment;
 use logs::Event;
 use proof::Proofs;
 use rpc::{Log, Reason, Receipt, Source, Tag};
@@ -139,7 +139,8 @@ pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json])
 
 /// The same for one payment of a `tempo` charge. The evidence has no state: `receipt` is the answer by the transaction's hash, null for none,
 /// of a payment without sponsor; `logs` are every `TransferWithMemo` of the token from the payer to the recipient within `logsRange`,
-/// from a block `searchedFrom: {number, timestamp}` on that is six minutes older than `validBefore`; `settled` is the receipt of the
+/// from a block `searchedFrom: {number, timestamp}` on that is six minutes older than `validBefore` or block 0, to the block of the read or to `searchedTo`, a
+/// minute past `validBefore`; `settled` is the receipt of the
 /// transaction that such a log names where it is another. A payment is `dead` a minute past `validBefore` at the earliest, and only by all
 /// reads that apply. Reasons besides those of [`resolve`]: `other_transaction` (the challenge was paid, not by these bytes),
 /// `duplicate_transfer` (twice: proven), `transfer_matches` (a dictated memo, which names no challenge), `reverted`,
@@ -149,17 +150,24 @@ pub fn resolve_tempo(payment: &Payment, context: &Context, evidence: &[Json]) ->
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
 }
 
-/// The same for authorizations of either method, signed under one nonce: `authorizations_differ` where the methods do.
+/// The same for what was signed of any method under one nonce: `authorizations_differ` where the methods do. Transactions for one
+/// challenge compete for nothing: the evidence is of the last of them, for which every earlier one was proven dead.
 pub fn resolve_signed(signed: &[Signed], context: &Context, evidence: &[Json]) -> Verdict {
-    let (mut authorizations, mut permits) = (Vec::new(), Vec::new());
+    let (mut authorizations, mut permits, mut transactions) = (Vec::new(), Vec::new(), Vec::new());
     for one in signed {
         match one {
             Signed::Eip3009(authorization, _) => authorizations.push(authorization.clone()),
             Signed::Permit2(permit, _) => permits.push(permit.clone()),
+            Signed::Tempo(order) => transactions.push(&order.payment),
         }
+    }
+    if let (true, true, Some(payment)) = (authorizations.is_empty(), permits.is_empty(), transactions.last())
+    {
+        return resolve_tempo(payment, context, evidence);
     }
     match (authorizations.is_empty(), permits.is_empty()) {
         (false, false) => Verdict::new(VerdictKind::Unreadable, &["authorizations_differ"]),
+        _ if !transactions.is_empty() => Verdict::new(VerdictKind::Unreadable, &["authorizations_differ"]),
         (true, false) => resolve_permits(&permits, context, evidence),
         _ => resolve(&authorizations, context, evidence),
     }

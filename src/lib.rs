@@ -42,6 +42,8 @@ pub mod eip3009;
 
 pub mod permit2;
 
+pub mod tempo;
+
 pub mod authorization;
 
 pub mod x402;

@@ -20,12 +20,17 @@ pub const DEFAULT_WINDOW: u64 = 600;
 /// Signatures for one intent when the policy names no number.
 pub const DEFAULT_ATTEMPTS: u64 = 3;
 
-const MEMBERS: [&str; 9] = [
+/// The most that the payer pays for the inclusion of one transaction when the policy names no number: five cents, what sponsors in the
+/// field pay at most.
+pub const DEFAULT_FEE: u64 = 50_000;
+
+const MEMBERS: [&str; 10] = [
     "maxWindow",
     "perCall",
     "perIntentTree",
     "perWallet",
     "attempts",
+    "maxFee",
     "assets",
     "recipients",
     "approve",
@@ -40,6 +45,7 @@ pub struct Policy {
     per_intent_tree: Option<Amount>,
     per_wallet: Vec<WalletCap>,
     attempts: Option<u64>,
+    max_fee: Option<Amount>,
     assets: Option<Vec<(Network, Address)>>,
     recipients: Option<Vec<String>>,
     approve: bool,
@@ -203,6 +209,7 @@ impl Policy {
                 .read_opt("perWallet", |caps| caps.as_list(cap))?
                 .unwrap_or_default(),
             attempts: json.read_opt("attempts", positive)?,
+            max_fee: json.read_opt("maxFee", Amount::from_json)?,
             assets: json.read_opt("assets", |assets| assets.as_list(rail))?,
             recipients: json.read_opt("recipients", |list| list.as_list(recipient::read))?,
             approve: json.read_opt("approve", Json::as_bool)?.unwrap_or(false),
@@ -220,6 +227,11 @@ impl Policy {
         self.per_call.filter(|_| !self.approve)
     }
 
+    /// The most that the payer pays for the inclusion of one transaction of its own on Tempo, in atomic units of the fee token.
+    pub fn max_fee(&self) -> Amount {
+        self.max_fee.unwrap_or(Amount::from_u64(DEFAULT_FEE))
+    }
+
     /// Signatures allowed for one intent.
     pub fn attempts(&self) -> u64 {
         self.attempts.unwrap_or(DEFAULT_ATTEMPTS)
@@ -228,7 +240,8 @@ impl Policy {
     /// Chooses the offer to pay: the first rail of the policy's list (of the known tokens, when it has none) that is
     /// offered, whatever the seller's order; never a rail that is not on the list. Of one rail EIP-3009 comes first; Permit2
     /// only where the policy lists the token itself, and in version 2; scheme `upto` by Permit2 after it, and only where the policy
-    /// says so; a Payment challenge last of all, for there the payer does not pick the nonce. A rail, method and protocol pinned by
+    /// says so; a Payment challenge last of all, for there the payer does not pick the nonce, and on Tempo only where the policy lists the
+    /// token itself. A rail, method and protocol pinned by
     /// an earlier attempt leave no other choice. Errors in this order: `rail_changed` (the pinned rail is not offered), `unknown_asset` (an
     /// allowed network, another token), `no_supported_payment_option`, those of [`Offer::terms`],
     /// `split_unsupported` (version 1), `recipient_forbidden` of any recipient.
@@ -247,6 +260,9 @@ impl Policy {
             permits.then_some((Protocol::X402, Method::Permit2, false)),
             (permits && self.upto).then_some((Protocol::X402, Method::Permit2, true)),
             Some((Protocol::Mpp, Method::Eip3009, false)),
+            self.assets
+                .is_some()
+                .then_some((Protocol::Mpp, Method::Tempo, false)),
         ];
         let open = rails.iter().flat_map(|rail| {
             let ways = ways.iter().flatten();
@@ -270,8 +286,8 @@ impl Policy {
                     here.then(|| offer.terms())
                 }),
                 Protocol::Mpp => first(offers.challenges, |challenge| {
-                    let here = Charge::rail(challenge).as_ref() == Some(rail);
-                    here.then(|| Charge::terms(challenge))
+                    let (way, there) = Charge::rail(challenge)?;
+                    (way == method && there == *rail).then(|| Charge::terms(challenge))
                 }),
             };
             if let Some((index, terms)) = found {
@@ -281,7 +297,8 @@ impl Policy {
                 };
                 let within = |error: Error| error.within(&chosen.path());
                 let terms = terms.map_err(within)?;
-                if terms.shares.len() > 1 && offers.required.is_none_or(|price| price.version != 2) {
+                let old = offers.required.is_some_and(|price| price.version != 2);
+                if matches!(chosen, Chosen::Offer(_)) && terms.shares.len() > 1 && old {
                     return Err(within(Error::new(Code::SplitUnsupported, "extra.fee_split")));
                 }
                 recipient::check(&terms, payer, self.recipients.as_deref()).map_err(within)?;
@@ -292,11 +309,13 @@ impl Policy {
             rails.iter().any(|(network, _)| *network == rail.0) && !rails.contains(&rail)
         };
         let exact = |offer: &&Offer| offer.requirements.get("scheme") == Some(&Json::text("exact"));
-        let mut rails_offered = accepts
-            .iter()
-            .filter(exact)
-            .filter_map(Offer::rail)
-            .chain(offers.challenges.iter().filter_map(Charge::rail));
+        let mut rails_offered = accepts.iter().filter(exact).filter_map(Offer::rail).chain(
+            offers
+                .challenges
+                .iter()
+                .filter_map(Charge::rail)
+                .map(|(_, rail)| rail),
+        );
         let code = match pinned {
             Some(_) => Code::RailChanged,
             None if rails_offered.any(other_token) => Code::UnknownAsset,

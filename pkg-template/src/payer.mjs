@@ -175,9 +175,10 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet, signTempo } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
+  if (signTempo !== undefined && typeof signTempo !== "function") throw new CounterfoilError("invalid_type", { field: "signTempo" });
   if (!(Number.isFinite(leaseMs) && leaseMs > 0)) throw new CounterfoilError("invalid_type", { field: "leaseMs" });
   const { approve, ...caps } = object(policy, "policy");
   if (approve !== undefined && typeof approve !== "function") throw new CounterfoilError("policy_invalid", { field: "policy.approve" });
@@ -188,7 +189,7 @@ function hostOf(options) {
   const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
-  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet };
+  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet, signsTempo: signTempo !== undefined };
   const trust = trustOf(options);
   call("clientConfig", { config: { ...config, ...trust.config() } }, undefined, secret);
   return {
@@ -207,9 +208,10 @@ function hostOf(options) {
         onAlert?.(finding);
       } catch {}
     },
-    sign: key
-      ? ({ typedData }) => call("signTypedData", { typedData }, undefined, key)
-      : ({ typedData }) => askSigner(signer, typedData),
+    sign: ({ typedData, transaction }) => {
+      if (transaction) return signTempo(transactionOf(transaction));
+      return key ? call("signTypedData", { typedData }, undefined, key) : askSigner(signer, typedData);
+    },
     trust,
     askContract: ({ network, ...ask }) => askContract(sources(rpc[network]), ask),
     sources: (network) => sources(rpc[network] ?? []),
@@ -232,6 +234,16 @@ function addressOf({ address }) {
   if (address === undefined || address === null) throw new CounterfoilError("missing_field", { field: "signer.address" });
   if (typeof address !== "string") throw new CounterfoilError("invalid_type", { field: "signer.address" });
   return address;
+}
+
+/** A transaction on Tempo in the shape in which viem takes it: all but gas, its price and the signature is fixed. */
+function transactionOf({ calls, nonceKey, maxFee, ...rest }) {
+  return {
+    ...rest,
+    calls: calls.map(({ to, value, data }) => ({ to, value: BigInt(value), data })),
+    nonceKey: BigInt(nonceKey),
+    ...(maxFee !== undefined && { maxFee: BigInt(maxFee) }),
+  };
 }
 
 /**

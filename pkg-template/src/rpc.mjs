@@ -14,6 +14,10 @@ const NONCE_BITMAP = "0x4fe02b44"; // nonceBitmap(address,uint256)
 const NONCES_INVALIDATED = "0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d";
 const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
+const TRANSFER_WITH_MEMO = "0x57bc7354aa85aed339e000bccffabbc529466af35f0772c8f8ee1145927de7f0";
+/** On Tempo a transaction lands within so many seconds before `validBefore`, a margin for clocks included; so long after it nothing more will. */
+const [TEMPO_BEFORE, TEMPO_AFTER] = [360, 60];
+
 const LARGEST_ANSWER = 8 << 20; // bytes
 // How many blocks one eth_getLogs may span differs between endpoints: each width is tried where the one before is refused.
 const WIDTHS = [Infinity, 10_000, 1_000, 10];
@@ -23,20 +27,21 @@ const UNUSED_WIDTH = 10;
 
 /**
  * The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. `proofs` adds what a source
- * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned. With `method` "permit2" the nonce is one of Permit2, which has no proofs.
+ * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned. With `method` "permit2" the nonce is one of Permit2, with "tempo" the memo of a
+ * transaction to `recipient` that ends at `validBefore`, and `hash` its hash where that is known; neither has proofs.
  */
-export async function readEvidence(rpcs, { method = "eip3009", asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false }) {
+export async function readEvidence(rpcs, { method = "eip3009", asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false, recipient, validBefore, hash }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
-  const permit2 = method === "permit2";
-  const slots = proofs && !permit2 && callAny("proofSlots", { payer, nonce, layouts: proofs.layouts });
-  const what = { asset, payer: word(payer), nonce: permit2 ? BigInt(nonce) : word(nonce), tag, lowest, slots };
-  const read = permit2 ? permitEvidence : evidence;
+  const slots = proofs && method === "eip3009" && callAny("proofSlots", { payer, nonce, layouts: proofs.layouts });
+  const what = { asset, payer: word(payer), nonce: method === "permit2" ? BigInt(nonce) : word(nonce), tag, lowest, slots };
+  if (method === "tempo") Object.assign(what, { recipient: word(recipient), validBefore, hash });
+  const read = { permit2: permitEvidence, tempo: tempoEvidence }[method] ?? evidence;
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start, what)));
   // Of an unused nonce nothing else says whose answer it is, nor of a source that gave none.
-  const named = permit2 ? `0x${hex64(what.nonce)}` : what.nonce;
+  const named = method === "permit2" ? `0x${hex64(what.nonce)}` : what.nonce;
   return (await Promise.all(found)).map((read) => ({ nonce: named, ...(read ?? { error: "unreachable" }) }));
 }
 
@@ -67,7 +72,7 @@ export async function historyTop(rpcs, { timeout = 10_000 } = {}) {
  * too many for it.
  */
 export async function readHistory(rpcs, { asset, payer, from, to, permits, timeout = 10_000 }) {
-  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER], word(payer)], fromBlock: quantity(from), toBlock: quantity(to) };
+  const filter = { address: asset, topics: [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER, TRANSFER_WITH_MEMO], word(payer)], fromBlock: quantity(from), toBlock: quantity(to) };
   const read = async (ask) => {
     const { chainId, block } = await head(ask, "finalized");
     const { number: height, hash, timestamp } = block;
@@ -78,7 +83,7 @@ export async function readHistory(rpcs, { asset, payer, from, to, permits, timeo
       return found;
     };
     const calls = await each("transactionHash", "eth_getTransactionByHash");
-    const transactions = calls.map(({ hash, from, input }) => ({ hash, from, input }));
+    const transactions = calls.map(({ hash, from, input = "0x" }) => ({ hash, from, input }));
     const bitmaps = [];
     for (const nonce of permits(transactions)) {
       const read = { to: PERMIT2, data: `${NONCE_BITMAP}${word(payer).slice(2)}${hex64(BigInt(nonce) >> 8n)}` };
@@ -160,6 +165,55 @@ async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonc
   return { ...told, usedWithin, logs, logsRange, receipt, ...(carrier && { transaction: { hash: carrier.hash, input: carrier.input } }) };
 }
 
+/**
+ * The same about a transaction on Tempo: the receipt by its hash, every TransferWithMemo from payer to recipient while it could land, and the receipt of
+ * another transaction that carries the memo.
+ */
+async function tempoEvidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest, recipient, validBefore, hash }) {
+  const block = await blockAt(ask, lowest, top);
+  const { number: height, hash: own, timestamp } = block;
+  const receipt = hash === undefined ? undefined : await ask("eth_getTransactionReceipt", hash);
+  const from = await lastBlock(ask, block, (at) => at <= validBefore - TEMPO_BEFORE);
+  const open = await lastBlock(ask, block, (at) => at < validBefore + TEMPO_AFTER);
+  const to = number(open.number) < lowest ? await blockAt(ask, number(open.number) + 1, block) : block;
+  const filter = { address: asset, topics: [TRANSFER_WITH_MEMO, payer, recipient] };
+  const { logs, logsRange } = await searchAll(ask, filter, number(from.number), number(to.number));
+  const other = logs?.find(({ topics, transactionHash }) => anonymous(topics[3]) === anonymous(nonce) && transactionHash !== hash);
+  const settled = other && receipt?.status !== "0x1" ? await ask("eth_getTransactionReceipt", other.transactionHash) : undefined;
+  const instant = ({ number, timestamp }) => ({ number, timestamp });
+  return {
+    chainId,
+    nonce,
+    block: { number: height, hash: own, timestamp, tag },
+    ...(receipt !== undefined && { receipt }),
+    ...(settled && { settled }),
+    ...(logs && { logs, logsRange, searchedFrom: instant(from), searchedTo: instant(to) }),
+  };
+}
+
+/** The last block whose time is so, up to `top`; block 0 where none is. Back in growing steps, then by halves. */
+async function lastBlock(ask, top, isSo) {
+  const so = (block) => isSo(number(block.timestamp));
+  if (so(top)) return top;
+  let [yes, no] = [undefined, top];
+  for (let step = 1; yes === undefined; step *= 2) {
+    const block = await blockAt(ask, Math.max(0, number(no.number) - step), top);
+    if (so(block) || number(block.number) === 0) yes = block;
+    else no = block;
+  }
+  while (number(no.number) - number(yes.number) > 1) {
+    const block = await blockAt(ask, Math.floor((number(no.number) + number(yes.number)) / 2), top);
+    if (so(block)) yes = block;
+    else no = block;
+  }
+  return yes;
+}
+
+/** A memo without the bytes of the client that wrote it. */
+function anonymous(memo) {
+  return `${memo.slice(0, 32)}${memo.slice(52)}`.toLowerCase();
+}
+
 /** The last block at which the bit is unset and the one after it: back from the top in growing steps, then by halves. */
 async function searchUse(bitmapAt, isSet, top) {
   let [by, after] = [top, undefined];
@@ -217,6 +271,22 @@ async function searchBack(ask, filter, to, from) {
     end = start - 1;
   }
   return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };
+}
+
+/** Every log between two blocks, stretch by stretch; none told when no width is allowed. */
+async function searchAll(ask, filter, from, to) {
+  const logs = [];
+  let width = 0;
+  for (let [start, calls] = [from, 0]; start <= to; calls++) {
+    const end = Math.min(to, start + WIDTHS[width] - 1);
+    try {
+      logs.push(...(await ask("eth_getLogs", { ...filter, fromBlock: quantity(start), toBlock: quantity(end) })));
+      start = end + 1;
+    } catch {
+      if (++width === WIDTHS.length || calls >= LOG_CALLS) return {};
+    }
+  }
+  return { logs, logsRange: { from: quantity(from), to: quantity(to) } };
 }
 
 /** One call, and what it gives. Rejects when the endpoint does not answer it within the time given, in milliseconds. */

@@ -193,22 +193,23 @@ export function resolve(
 };
 /**
  * Raw JSON-RPC results about one Tempo payment. `receipt` is what its hash gave, null for none; absent when it was not asked or is sponsored. `logs` are all
- * `TransferWithMemo` of the token from payer to recipient within `logsRange`; `searchedFrom` is a block of that range, at least 6 minutes older than `validBefore`.
+ * `TransferWithMemo` of the token from payer to recipient within `logsRange`; `searchedFrom` is a block of that range, at least 6 minutes older than `validBefore` or block 0, `searchedTo`
+ * one a minute past it, where the range does not reach `block`.
  * `settled` is the receipt of the transaction that such a log names where it is another than `receipt`.
  */
 export interface TempoEvidence {
   chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" };
-  receipt?: unknown | null; settled?: unknown; logs?: unknown[]; logsRange?: { from: Hex; to: Hex }; searchedFrom?: { number: Hex; timestamp: Hex };
+  receipt?: unknown | null; settled?: unknown; logs?: unknown[]; logsRange?: { from: Hex; to: Hex }; searchedFrom?: { number: Hex; timestamp: Hex }; searchedTo?: { number: Hex; timestamp: Hex };
 }
 /**
  * What the chain says of one payment of a `tempo` charge, sources as in `resolve`. `dead` is said at a final block a minute past `validBefore` at the earliest, when all
  * reads that apply are there and found nothing; logs that are missing, or reads that disagree, are `unreadable`. Another transaction under the
  * challenge's memo is `paid` with `other_transaction`; two primary transfers under it are `proven_twice` with `duplicate_transfer`. A memo that is dictated
- * names no challenge: found by it alone stays `not_yet` (`transfer_matches`). Made after the published rules, tried on no Tempo chain. Errors: those of `tempoPayment`.
+ * names no challenge: found by it alone stays `not_yet` (`transfer_matches`). `again` are the further transactions of `proven_twice`. Errors: those of `tempoPayment`.
  */
 export function resolveTempo(
   transaction: Hex, challenge: Challenge, ctx: { trustSafe?: boolean; trustedBlocks?: Hex[] }, evidence: TempoEvidence | TempoEvidence[],
-): { verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "unreadable"; money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; reasons: string[] };
+): { verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "unreadable"; money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; again?: Hex[]; reasons: string[] };
 /** The proof of one receipt for `receiptProof`, from all receipts of its block (eth_getBlockReceipts). They are the block's if the root is. */
 export function receiptProofFrom(receipts: unknown[], index: number): { receiptsRoot: Hex; index: Hex; proof: Hex[] };
 

@@ -51,8 +51,18 @@ export interface PayerOptions {
   trustedBlocks?: Hex[] | ((hash: Hex, network: Network) => boolean | Promise<boolean>);
   /** Code of tokens that is known beside the pinned, for those proofs. */
   layouts?: TokenLayout[];
+  /**
+   * Signs a transaction on Tempo, without sending it: what is needed to pay `tempo` challenges of the Payment scheme. Everything but gas, its price and the signature is fixed
+   * in what it is given; what it gives back, the serialized transaction, is held against that before anything is sent (`transaction_differs`). Of a plain secp256k1 key only.
+   */
+  signTempo?: (transaction: TempoOrder) => Promise<Hex> | Hex;
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
+}
+/** In the shape in which viem takes a transaction. `feePayer`: the service pays the fee and chooses its token; else it is at most `maxFee`, in atomic units of `feeToken`. */
+export interface TempoOrder {
+  chainId: number; calls: { to: Address; value: bigint; data: Hex }[]; nonceKey: bigint; nonce: number; validBefore: Seconds;
+  feePayer: boolean; feeToken?: Address; maxFee?: bigint;
 }
 export interface Policy {
   /** Seconds an authorization can land at most, 600 when absent; the seller's Date shifts a window by at most 120 s and never lengthens it. */
@@ -61,7 +71,9 @@ export interface Policy {
   perCall?: Amount;
   perWallet?: { amount: Amount; window: number }[];
   attempts?: number;
-  /** The pinned table of known tokens when absent. Of each token EIP-3009 comes first; Permit2 is used only for a token of this list. */
+  /** The most that the inclusion of one transaction on Tempo may cost beside its amount, in millionths of a dollar; "50000" when absent. It does not count against the other caps. */
+  maxFee?: Amount;
+  /** The pinned table of known tokens when absent. Of each token EIP-3009 comes first; Permit2 and Tempo are used only for a token of this list. */
   assets?: { network: Network; asset: Address }[];
   /** Each recipient of a split payment must be on it. */
   recipients?: string[];
@@ -92,7 +104,7 @@ export interface Payer {
   /**
    * Signs a cancellation of an authorization that was sent and has no known end, and gives the call for whoever pays its gas; written down first, the same
    * each time. It races with the payment: `resume` reads which of the two landed. `further` are the calls for the other nonces of a split payment: it is closed
-   * when all are burnt. `intent_unknown`, `nothing_to_cancel`, `permit2_unsupported`.
+   * when all are burnt. `intent_unknown`, `nothing_to_cancel`, `permit2_unsupported`, `mpp_unsupported` (on Tempo).
    */
   cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network; further?: { to: Address; data: Hex; network: Network }[] }>;
   /**
@@ -105,7 +117,9 @@ export interface Payer {
    * moved: it counts as spent against the caps at the time of its block, and is in `export()`. Which intent it was for shows when that is asked for again: its derived nonce is then
    * known as used, and the call ends as paid, not delivered, with a claim. Page by page, each durable before the next one is read, so that it can be called again. Several sources must agree.
    * A payment by Permit2 logs no nonce: it is taken from the call that made the transfer and looked up in the payer's bitmap. What another's transaction moved and no permit explains is
-   * written down as `unknown`, and counts; what the payer's own transactions moved is no purchase. Errors: `missing_field`, `invalid_type`, `evidence_unreadable`, `journal_conflict`.
+   * written down as `unknown`, and counts; what the payer's own transactions moved is no purchase. On Tempo a `TransferWithMemo` whose memo is the
+   * Payment scheme's stands for the nonce, with all that left the payer in its transaction: it matches a challenge that comes back, not an id.
+   * Errors: `missing_field`, `invalid_type`, `evidence_unreadable`, `journal_conflict`.
    */
   recover(what: {
     network: Network; asset: Address; fromBlock: number;

@@ -22,7 +22,9 @@ export function readEvidence(rpcs: Rpc | Rpc[], what: {
    * "eip3009" when absent. A used nonce of Permit2 is found by its state at earlier blocks: a source that keeps no state so far back gives no logs,
    * and `resolve` then says `used_or_cancelled`.
    */
-  method?: "eip3009" | "permit2";
+  method?: "eip3009" | "permit2" | "tempo";
+  /** Of a transaction on Tempo, whose `nonce` is its memo: who is paid, its end, and its hash where that is known. */
+  recipient?: Address; validBefore?: Seconds; hash?: Hex;
   /** "finalized" when absent. */
   tag?: "latest" | "safe" | "finalized";
   /** Milliseconds for one call, 10,000 when absent. */

@@ -54,6 +54,7 @@ impl Transfer {
             nonce: match method {
                 Method::Eip3009 => json.read("nonce", word)?,
                 Method::Permit2 => json.read("nonce", number)?,
+                Method::Tempo => return Err(Error::new(Code::MppUnsupported, "method")),
             },
             signed: json.read_opt("authorization", |json| Signed::from_json(json, method))?,
             transaction: json.read_opt("transaction", |json| word(json).map(hex::encode))?,
@@ -64,7 +65,7 @@ impl Transfer {
     /// Adds its members to an object; the nonce as its own contract's interface writes it.
     pub(super) fn write(&self, json: Json, method: Method) -> Json {
         let nonce = match method {
-            Method::Eip3009 => encoded(&self.nonce),
+            Method::Eip3009 | Method::Tempo => encoded(&self.nonce),
             Method::Permit2 => Amount::from_be_bytes(self.nonce).to_json(),
         };
         json.with("payTo", self.pay_to.to_json())
@@ -87,6 +88,7 @@ impl Signed {
                 json.read("message", Permit::from_json)?,
                 json.read("domain", Permit::chain_of)?,
             ),
+            Method::Tempo => return Err(Error::new(Code::MppUnsupported, "method")),
         };
         Ok(Signed {
             attempt: json.read("attempt", Json::as_u64)?,
@@ -100,6 +102,7 @@ impl Signed {
         let (message, domain) = match &self.authorization {
             Authorization::Eip3009(one, domain) => (one.to_json(), domain.to_json()),
             Authorization::Permit2(permit, chain_id) => (permit.to_json(), Permit::domain_json(*chain_id)),
+            Authorization::Tempo(order) => (order.to_json(), Json::Null),
         };
         Json::object([
             ("attempt", Json::number(self.attempt)),

@@ -16,6 +16,7 @@ use crate::json::Json;
 use crate::permit2::Permit;
 use crate::policy::{Spent, SpentState};
 use crate::quote::Protocol;
+use crate::tempo::{Due, Order};
 use crate::time::{self, Seconds};
 use crate::x402::payment_required::{Share, Signing, Terms};
 
@@ -140,7 +141,7 @@ fn inspect(
     let one = planned
         .get(part)
         .ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
-    Ok(recover::read_effect(one, &choice.terms.network, tag))
+    recover::read_effect(one, tag)
 }
 
 /// What the chain says of the nonce that is about to be signed for. A split payment has several: a generation is passed over only
@@ -273,12 +274,16 @@ fn window(state: &State, terms: &Terms, context: Context<'_>) -> (Seconds, Secon
     )
 }
 
-/// What is signed for these terms: one authorization for each share, each with a nonce of its own.
+/// What is signed for these terms: one authorization for each share, each with a nonce of its own; or one transaction.
 pub(super) fn authorizations(
     state: &State,
     terms: &Terms,
     context: Context<'_>,
 ) -> Result<Vec<Authorization>, Error> {
+    // One transaction pays them all.
+    if let Signing::Tempo(due) = &terms.signing {
+        return Ok(vec![transaction(state, terms, due, context)?]);
+    }
     (0..)
         .zip(&terms.shares)
         .map(|(index, share)| authorization(state, terms, index, share, context))
@@ -296,6 +301,8 @@ pub(super) fn nonce(
     let derive = match rail.method {
         Method::Eip3009 => intent::authorization_nonce,
         Method::Permit2 => intent::permit2_nonce,
+        // The challenge's memo names it, and nothing of ours.
+        Method::Tempo => return Err(Error::new(Code::MppUnsupported, "rail")),
     };
     let Rail {
         network,
@@ -312,6 +319,21 @@ pub(super) fn nonce(
         index,
         context.secret,
     )
+}
+
+fn transaction(
+    state: &State,
+    terms: &Terms,
+    due: &Due,
+    context: Context<'_>,
+) -> Result<Authorization, Error> {
+    let payer = context.config.payer;
+    let chain_id = terms.network.chain_id();
+    let chain_id = chain_id.ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
+    let (_, before) = window(state, terms, context);
+    let max_fee = context.config.policy.max_fee();
+    let order = Order::new(due, payer, (chain_id, terms.asset), before, max_fee);
+    Ok(Authorization::Tempo(Box::new(order)))
 }
 
 fn authorization(
@@ -360,6 +382,7 @@ fn authorization(
             };
             Authorization::Permit2(permit, chain_id)
         }
+        Signing::Tempo(due) => transaction(state, terms, due, context)?,
     })
 }
 

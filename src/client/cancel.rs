@@ -7,7 +7,7 @@
 use super::record::{Intent, Status};
 use super::{done, fail, may_sign, persist, sign, Context, Effect, Phase, State, Then};
 use crate::attempt::{self, Attempt};
-use crate::authorization::Authorization;
+use crate::authorization::{Authorization, Method};
 use crate::eip3009::Cancellation;
 use crate::eip712::Domain;
 use crate::error::{Code, Error};
@@ -38,7 +38,7 @@ fn ask_signer(state: &mut State) -> Result<Effect, Error> {
     let slot = state.current()?.slot(state.part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
     let Some((cancellation, domain)) = cancellation(slot.authorization) else {
-        return Ok(fail(state, Code::Permit2Unsupported.into()));
+        return Ok(fail(state, uncancellable(slot.authorization).into()));
     };
     let effect = Effect::Sign(Json::object([
         ("typedData", cancellation.typed_data(domain)),
@@ -62,7 +62,15 @@ fn open(intent: &Intent) -> Option<&Attempt> {
 fn cancellation(signed: &Authorization) -> Option<(Cancellation, &Domain)> {
     match signed {
         Authorization::Eip3009(one, domain) => Some((Cancellation::of(one), domain)),
-        Authorization::Permit2(..) => None,
+        Authorization::Permit2(..) | Authorization::Tempo(_) => None,
+    }
+}
+
+/// Why there is none: no signature burns the nonce of a permit, and a transaction ends by itself.
+fn uncancellable(signed: &Authorization) -> Code {
+    match signed.method() {
+        Method::Tempo => Code::MppUnsupported,
+        Method::Eip3009 | Method::Permit2 => Code::Permit2Unsupported,
     }
 }
 
@@ -70,9 +78,10 @@ fn cancellation(signed: &Authorization) -> Option<(Cancellation, &Domain)> {
 pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>) -> Result<Effect, Error> {
     let part = state.part;
     let attempt = state.current()?;
-    let signed = attempt.slot(part).map(|slot| slot.authorization);
-    let Some((cancellation, domain)) = signed.and_then(cancellation) else {
-        return Ok(fail(state, Code::Permit2Unsupported.into()));
+    let slot = attempt.slot(part);
+    let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
+    let Some((cancellation, domain)) = cancellation(slot.authorization) else {
+        return Ok(fail(state, uncancellable(slot.authorization).into()));
     };
     if context.config.contract_wallet {
         // `v`, `r`, `s` is all that this call of the token takes.

@@ -5,6 +5,7 @@ use super::{buy, done, fail, persist, retry, sign, told, Context, Effect, Failur
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Slot};
+use crate::authorization::Method;
 use crate::claim::{self, Claim, Event, Signed, Statement, Transfer, What};
 use crate::error::{Code, Error, Money};
 use crate::hex;
@@ -16,7 +17,7 @@ use crate::x402::settlement_response;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
 /// `paid_wrong_terms`, `partly_paid`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may
-/// still be had, `claim_unpaid`, `split_unsupported` for a split payment whose signatures are not in this journal; `receipt_invalid` for a
+/// still be had, `claim_unpaid`, `mpp_unsupported` on Tempo, `split_unsupported` for a split payment whose signatures are not in this journal; `receipt_invalid` for a
 /// receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
@@ -48,6 +49,14 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
         _ if intent.claim.is_none() || moved_nothing(intent) => Some(Code::ClaimUnpaid.into()),
+        // A claim speaks of authorizations.
+        _ if intent
+            .rail
+            .as_ref()
+            .is_some_and(|rail| rail.method == Method::Tempo) =>
+        {
+            Some(Failure::from(Code::MppUnsupported).money(Money::Proven))
+        }
         _ if is_split(intent) && paid(intent).is_none() => {
             Some(Failure::from(Code::SplitUnsupported).money(Money::Proven))
         }

@@ -5,6 +5,7 @@ use super::{told, Context, State};
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::mpp::challenge::{self, Challenge};
+use crate::mpp::charge::TEMPO;
 use crate::mpp::CHALLENGES;
 use crate::outcome::Answer;
 use crate::policy::{Chosen, Offers, Pinned};
@@ -110,7 +111,8 @@ fn sift(
 }
 
 /// Whether a credential may be sent for it by this call. Errors in this order: `challenge_expired`, `challenge_invalid` (for another
-/// body), `no_supported_payment_option` (the request has an `Authorization` of its own), `transport_insecure`.
+/// body), `no_supported_payment_option` (the request has an `Authorization` of its own; on Tempo there is no signer, or the payer is a
+/// contract), `transport_insecure`.
 fn usable(state: &State, challenge: &Challenge, context: Context<'_>) -> Result<(), Error> {
     let request = state.request()?;
     if challenge.expires_at().is_some_and(|at| context.now >= at) {
@@ -124,6 +126,10 @@ fn usable(state: &State, challenge: &Challenge, context: Context<'_>) -> Result<
     }
     if state.start.authenticated && challenge.header.is_none() {
         return Err(Error::new(Code::NoSupportedOption, "header"));
+    }
+    let signs_tempo = context.config.signs_tempo && !context.config.contract_wallet;
+    if challenge.method == TEMPO && !signs_tempo {
+        return Err(Error::new(Code::NoSupportedOption, "method"));
     }
     if !request.is_private() {
         return Err(Error::new(Code::TransportInsecure, ""));

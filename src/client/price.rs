@@ -95,6 +95,7 @@ fn same_signing(last: &Authorization, terms: &Terms) -> bool {
         (Authorization::Eip3009(_, domain), Signing::Eip3009(other)) => domain == other,
         (Authorization::Permit2(permit, _), Signing::Permit2) => permit.facilitator.is_none(),
         (Authorization::Permit2(permit, _), Signing::Upto(named)) => permit.facilitator == Some(*named),
+        (Authorization::Tempo(order), Signing::Tempo(due)) => order.pays(due),
         _ => false,
     };
     same && last.asset() == terms.asset && terms.network.chain_id() == Some(last.chain_id())

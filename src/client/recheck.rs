@@ -34,12 +34,12 @@ pub(super) fn is_due(state: &State) -> bool {
 }
 
 fn read(state: &mut State, tag: &str, context: Context<'_>) -> Result<Effect, Error> {
-    let (authorizations, chain) = subject(state, context)?;
+    let (authorizations, _) = subject(state, context)?;
     let one = authorizations
-        .first()
+        .last()
         .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))?;
     state.phase = Phase::Read(tag.to_owned());
-    Ok(recover::read_effect(one, &chain.network, tag))
+    recover::read_effect(one, tag)
 }
 
 /// What was signed under the nonce, and where to look. Where the journal was lost: what would be signed now on the terms of the

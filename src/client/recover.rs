@@ -6,8 +6,8 @@ use super::{
     Effect, Mode, Phase, State, Then,
 };
 use crate::attempt::{self, Attempt};
-use crate::authorization::{Authorization, Method};
-use crate::error::{Code, Error, Next};
+use crate::authorization::Authorization;
+use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
 use crate::json::Json;
 use crate::network::Network;
@@ -171,29 +171,17 @@ pub(super) fn read(state: &mut State, tag: &str) -> Result<Effect, Error> {
     let attempt = intent
         .current()
         .ok_or_else(|| Error::new(Code::StateInvalid, "attempts"))?;
-    let rail = intent
-        .rail
-        .as_ref()
-        .ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
     let slot = attempt.slot(state.part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
-    let effect = read_effect(slot.authorization, &rail.network, tag);
+    let effect = read_effect(slot.authorization, tag)?;
     state.phase = Phase::Read(tag.to_owned());
     Ok(effect)
 }
 
 /// The read of one nonce.
-pub(super) fn read_effect(authorization: &Authorization, network: &Network, tag: &str) -> Effect {
-    let read = Json::object([
-        ("network", network.to_json()),
-        ("asset", authorization.asset().to_json()),
-        ("payer", authorization.from().to_json()),
-        ("nonce", Json::text(authorization.nonce_text())),
-        ("tag", Json::text(tag)),
-    ]);
-    let method = authorization.method();
-    let named = (method != Method::Eip3009).then(|| Json::text(method.as_str()));
-    Effect::ReadChain(read.with_some("method", named))
+pub(super) fn read_effect(authorization: &Authorization, tag: &str) -> Result<Effect, Error> {
+    let target = authorization.target()?;
+    Ok(Effect::ReadChain(target.with("tag", Json::text(tag))))
 }
 
 /// Whether a source serves another chain than the offer names.
@@ -292,6 +280,10 @@ pub(super) fn mark_paid(
         paid.transaction = verdict.transaction.clone();
     }
     remember(state, verdict, evidence, now)?;
+    if verdict.money == Money::ProvenTwice {
+        let finding = told::finding(state, Code::DuplicateCharge);
+        state.alerts.push(finding);
+    }
     if overstated(state.current()?, verdict) {
         let finding = told::finding(state, Code::SettlementDiffers);
         state.alerts.push(finding);

@@ -4,6 +4,7 @@ use super::buy::BACKDATED;
 use super::record::WalletChange;
 use super::{persist, Context, Effect, Failure, Phase, State, Then};
 use crate::attempt::{self, Attempt, Header};
+use crate::authorization::Method;
 use crate::erc1271::{self, Answer};
 use crate::error::{Code, Error, Money};
 use crate::hex;
@@ -22,12 +23,13 @@ fn ask_signer(state: &mut State) -> Result<Effect, Error> {
     state.phase = Phase::Sign;
     let slot = state.current()?.slot(state.part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
-    let digest = slot.authorization.digest()?;
-    let what = slot
-        .authorization
-        .write(Json::object([]))
-        .with("typedData", slot.authorization.typed_data())
-        .with("digest", Json::text(hex::encode(digest)));
+    let Json::Object(asked) = slot.authorization.to_sign()? else {
+        return Err(Error::new(Code::StateInvalid, "part"));
+    };
+    let mut what = slot.authorization.write(Json::object([]));
+    for (name, value) in asked {
+        what.set(&name, value);
+    }
     Ok(Effect::Sign(what))
 }
 
@@ -46,7 +48,10 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
         Ok(_) => return Ok(drop_unsigned(state, Code::SignerMismatch.into(), context)),
         Err(error) => return Ok(drop_unsigned(state, error.within("signature").into(), context)),
     }
-    let signature = normalised(signature)?;
+    let signature = match slot.authorization.method() {
+        Method::Tempo => signature.to_ascii_lowercase(),
+        Method::Eip3009 | Method::Permit2 => normalised(signature)?,
+    };
     accept(state, signature, context)
 }
 
@@ -111,6 +116,9 @@ fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
     }
     let attempt = state.current_mut()?;
+    if part == 0 {
+        attempt.authorization = attempt.authorization.clone().signed(&signature)?;
+    }
     if let Some(slot) = attempt.slot_mut(part) {
         *slot.signature = Some(signature);
     }
@@ -128,12 +136,16 @@ fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<
     Ok(persist(state, None, Then::Send, context))
 }
 
-/// How long the window was when it was planned. The bounds themselves may stand in the seller's time.
+/// How long the window was when it was planned. The bounds themselves may stand in the seller's time; a transaction has but one.
 fn length(attempt: &Attempt) -> Seconds {
-    let after = attempt.authorization.valid_after().to_u64().unwrap_or(0);
-    attempt
-        .valid_before()
-        .saturating_sub(after.saturating_add(BACKDATED))
+    let begins = match attempt.authorization.method() {
+        Method::Tempo => attempt.planned_at,
+        Method::Eip3009 | Method::Permit2 => {
+            let after = attempt.authorization.valid_after().to_u64().unwrap_or(0);
+            after.saturating_add(BACKDATED)
+        }
+    };
+    attempt.valid_before().saturating_sub(begins)
 }
 
 /// A signature as it is written down: its last byte 27 or 28.

@@ -34,11 +34,13 @@ pub struct Config {
     pub layouts: Vec<Layout>,
     /// The payer is a contract: its signatures are its own to judge (ERC-1271).
     pub contract_wallet: bool,
+    /// The host has a signer of transactions on Tempo.
+    pub signs_tempo: bool,
 }
 
 impl Config {
     /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?, trustedBlocks?, layouts?,
-    /// contractWallet?}`. Errors: `policy_invalid` at
+    /// contractWallet?, signsTempo?}`. Errors: `policy_invalid` at
     /// `policy.perIntentTree`, which is not held yet, then those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
@@ -65,6 +67,7 @@ impl Config {
             trusted_blocks: json.read_opt("trustedBlocks", evidence::block_hashes)?,
             layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
             contract_wallet: json.read_opt("contractWallet", Json::as_bool)?.unwrap_or(false),
+            signs_tempo: json.read_opt("signsTempo", Json::as_bool)?.unwrap_or(false),
         })
     }
 

@@ -47,7 +47,7 @@ fn document(state: &State) -> Result<(HandOver, Option<String>), Error> {
 
 /// The record meets the document. Refused, in this order: `hand_over_expired`, `hand_over_taken`, `hand_over_replayed`,
 /// `hand_over_untrusted`, `intent_conflict`, `rail_changed`, `hand_over_wider`, `intent_released`, `hand_over_paid`, `payment_identifier_conflict`,
-/// `hand_over_other_secret`; of an open authorization `hand_over_unread`, `hand_over_unproven`, `paid_wrong_terms`, `partly_paid`,
+/// `mpp_unsupported` (what is open pays a challenge, in another journal), `hand_over_other_secret`; of an open authorization `hand_over_unread`, `hand_over_unproven`, `paid_wrong_terms`, `partly_paid`,
 /// `evidence_unreadable`, `used_or_cancelled`, `outcome_unknown`.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     state.read = false;
@@ -65,6 +65,14 @@ pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, E
         state.intent = Some(merged(state, &given, context)?);
     }
     let intent = state.intent()?;
+    let dictated = |one: &Attempt| {
+        let quote = intent.quote_of(one);
+        quote.is_some_and(|quote| quote.offered.challenge().is_some())
+    };
+    // A challenge brought its nonce: nothing of this actor's would compete for it.
+    if !known && given.live.iter().any(dictated) {
+        return Ok(fail(state, Code::MppUnsupported.into()));
+    }
     if !same_nonces(intent, &given, known, context)? {
         return Ok(fail(state, Code::HandOverOtherSecret.into()));
     }
@@ -208,7 +216,7 @@ fn walk(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Eff
         return adopt(state, given, context);
     }
     let passed = passed(state, context)?;
-    let effect = recover::read_effect(&passed, &passed.network()?, "finalized");
+    let effect = recover::read_effect(&passed, "finalized")?;
     state.phase = Phase::Read("finalized".to_owned());
     Ok(effect)
 }

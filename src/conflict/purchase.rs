@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use alloy_primitives::keccak256;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::Authorization;
@@ -20,6 +22,7 @@ pub(super) struct SlotKey {
     pub network: Network,
     pub asset: Address,
     pub payer: Address,
+    /// Of a transaction on Tempo its hash where that is known, for one memo can be in several.
     nonce: [u8; 32],
     /// Which part of a split payment it is for, 0 of any other.
     pub part: usize,
@@ -116,6 +119,15 @@ pub(super) fn purchases<'a>(
             });
             purchase.transfers.extend(transfer(intent_id, key, attempts));
         }
+        let slots = purchase.slots.iter();
+        let further: Vec<_> = slots
+            .flat_map(|(key, attempts)| further(intent_id, key, attempts))
+            .collect();
+        for transfer in further {
+            if !purchase.transfers.iter().any(|known| known.slot == transfer.slot) {
+                purchase.transfers.push(transfer);
+            }
+        }
         sort_by(&mut purchase.transfers, |one, other| {
             one.order().cmp(&other.order())
         });
@@ -129,7 +141,10 @@ fn slot_key(attempt: &Attempt, part: usize) -> Result<SlotKey, Error> {
         network: attempt.network()?,
         asset: attempt.authorization.asset(),
         payer: attempt.authorization.from(),
-        nonce: attempt.authorization.nonce(),
+        nonce: match &attempt.authorization {
+            Authorization::Tempo(order) => order.payment.hash.unwrap_or(order.payment.memo),
+            signed => signed.nonce(),
+        },
     })
 }
 
@@ -144,6 +159,42 @@ fn transfer<'a>(intent_id: &'a str, slot: &SlotKey, attempts: &[&'a Attempt<'a>]
     by_proof.or_else(|| attempts.iter().find_map(|attempt| said(intent_id, slot, attempt)))
 }
 
+/// Further transfers that the recorded reads prove beside that of the slot.
+fn further<'a>(intent_id: &'a str, slot: &SlotKey, attempts: &[&'a Attempt<'a>]) -> Vec<Transfer<'a>> {
+    let mut found = Vec::new();
+    for attempt in attempts {
+        let Authorization::Tempo(order) = &attempt.authorization else {
+            continue;
+        };
+        let context = Context::new(slot.network.clone(), slot.asset);
+        let signed = core::slice::from_ref(&attempt.authorization);
+        let verdict = evidence::resolve_signed(signed, &context, attempt.evidence);
+        let proven = !verdict.is_provisional();
+        for (transaction, position) in verdict.again {
+            let transaction_text = hex::encode(transaction);
+            let (_, index) = position;
+            // In the same transaction as the first it is told from that by its place.
+            let nonce = match verdict.transaction.as_deref() == Some(&transaction_text) {
+                true => keccak256([transaction.as_slice(), &index.to_be_bytes()].concat()).0,
+                false => transaction,
+            };
+            found.push(Transfer {
+                intent_id,
+                slot: SlotKey {
+                    nonce,
+                    ..slot.clone()
+                },
+                attempt,
+                amount: Some(order.payment.primary.amount),
+                transaction: Some(transaction_text),
+                proven,
+                position: Some(position),
+            });
+        }
+    }
+    found
+}
+
 fn read<'a>(
     intent_id: &'a str,
     slot: &SlotKey,
@@ -156,6 +207,9 @@ fn read<'a>(
     // One authorization that stands in two bundles is one.
     let mut signed: Vec<(Authorization, &Attempt)> = Vec::new();
     for sibling in siblings {
+        if !attempt.authorization.competes_with(&sibling.authorization) {
+            continue;
+        }
         if !signed.iter().any(|(known, _)| *known == sibling.authorization) {
             signed.push((sibling.authorization.clone(), sibling));
         }

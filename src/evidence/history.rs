@@ -4,6 +4,7 @@
 //! that made it, in which the permit stands, and the payer's bitmap, in which its nonce is set. A Transfer that none of these explains was made by
 //! somebody else's transaction all the same: it counts, and which nonce it was for is not known.
 
+mod memos;
 mod permits;
 
 use super::logs::{self, topic, transfer_after, AUTHORIZATION_CANCELED, AUTHORIZATION_USED};
@@ -14,6 +15,7 @@ use crate::digest;
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
+use crate::tempo::Payment;
 use crate::time::Seconds;
 
 pub use permits::permit_nonces;
@@ -65,7 +67,7 @@ pub struct History {
 }
 
 /// Reads one stretch. Each source: `{chainId, block: {number, hash, timestamp, tag}, logs, logsRange: {from, to}, receipts, blocks, transactions?,
-/// bitmaps?}`: every log of the token about a nonce of the payer and every Transfer from the payer in that range, the receipt of each,
+/// bitmaps?}`: every log of the token about a nonce of the payer, every Transfer and on Tempo every `TransferWithMemo` from the payer in that range, the receipt of each,
 /// `{number, hash, timestamp}` of each log's block, of each Transfer `{hash, from, input}` of its transaction, and of each nonce of
 /// [`permit_nonces`] `{nonce, nonceBitmap}` at the block. Several sources must agree. Reasons: `network_unsupported`, `evidence_missing`, those of what can't be read, `not_final` (the range ends after the
 /// block, or that one is not finalized), `logs_missing`, `log_foreign` (about something else), `log_outside_range`, `logs_conflict` (a nonce twice),
@@ -102,6 +104,7 @@ fn source(json: &Json, chain_id: u64, payer: &Address, asset: &Address) -> Resul
     let (mut closed, mut moved): (Vec<Closed>, Vec<&Log>) = (Vec::new(), Vec::new());
     // Which Transfer a used authorization made, by transaction and index.
     let mut explained = Vec::new();
+    let mut by_memo = Vec::new();
     for log in &logs {
         block.places(Some((from, to)), log)?;
         if logs::transfer_from(log, asset, payer)?.is_some() {
@@ -109,6 +112,13 @@ fn source(json: &Json, chain_id: u64, payer: &Address, asset: &Address) -> Resul
             continue;
         }
         let at = time_of(blocks, log).ok_or("block_missing")?;
+        if let Some((to, memo)) = memos::memo(log, payer, asset) {
+            if Payment::is_marked(&memo) {
+                memos::add(&mut closed, (log, to, memo), &receipts, at, (payer, asset))?;
+                by_memo.push(log.transaction);
+            }
+            continue;
+        }
         let (one, transfer) = closed_by(log, &receipts, at, payer, asset)?;
         if closed.iter().any(|known| known.nonce == one.nonce) {
             return Err("logs_conflict");
@@ -116,7 +126,9 @@ fn source(json: &Json, chain_id: u64, payer: &Address, asset: &Address) -> Resul
         explained.extend(transfer.map(|index| (one.transaction, index)));
         closed.push(one);
     }
-    moved.retain(|log| !explained.contains(&(log.transaction, log.index)));
+    moved.retain(|log| {
+        !by_memo.contains(&log.transaction) && !explained.contains(&(log.transaction, log.index))
+    });
     let permits = permits::Permits::read(json, payer, asset, &moved)?;
     for log in moved {
         let at = time_of(blocks, log).ok_or("block_missing")?;

@@ -14,7 +14,8 @@
 //! | one says what the other does not, or one is missing | | `unreadable` |
 //!
 //! A memo that the challenge dictates names no challenge: what is found by it alone is not called paid, and stands in the way
-//! of `dead`. All of it follows the token standard TIP-20 and the transactions of Tempo as published; no chain was at hand.
+//! of `dead`. All of it follows the token standard TIP-20 and the transactions of Tempo as published, and was run on a local node, on no live
+//! network.
 
 use super::logs::TRANSFER;
 use super::rpc::{self, Block, Log, Reason, Receipt, Word};
@@ -24,11 +25,12 @@ use crate::amount::Amount;
 use crate::error::{Money, Next};
 use crate::hex;
 use crate::json::Json;
-use crate::mpp::tempo::{Payment, Transfer};
+use crate::sorting::sort_by;
+use crate::tempo::{Payment, Transfer};
 use crate::time::Seconds;
 
 /// `TransferWithMemo(address indexed from, address indexed to, uint256 amount, bytes32 indexed memo)` of TIP-20.
-const TRANSFER_WITH_MEMO: Word = [
+pub(super) const TRANSFER_WITH_MEMO: Word = [
     0x57, 0xbc, 0x73, 0x54, 0xaa, 0x85, 0xae, 0xd3, 0x39, 0xe0, 0x00, 0xbc, 0xcf, 0xfa, 0xbb, 0xc5, 0x29,
     0x46, 0x6a, 0xf3, 0x5f, 0x07, 0x72, 0xc8, 0xf8, 0xee, 0x11, 0x45, 0x92, 0x7d, 0xe7, 0xf0,
 ];
@@ -49,6 +51,8 @@ struct Source {
     range: Option<(u64, u64)>,
     /// Number and time of a block from which on all logs are there.
     start: Option<(u64, Seconds)>,
+    /// Number and time of a block up to which they are, where that is not the block of the read.
+    end: Option<(u64, Seconds)>,
 }
 
 impl Source {
@@ -57,10 +61,11 @@ impl Source {
         let (logs, range, receipt) = rpc::told(json)?;
         let members = json.as_object().map_err(|_| "evidence_malformed")?;
         let asked = members.iter().any(|(name, _)| name == "receipt");
-        let start = match json.get("searchedFrom") {
-            None => None,
-            Some(start) => Some(instant(start).ok_or("logs_range_malformed")?),
+        let searched = |name| match json.get(name) {
+            None => Ok(None),
+            Some(block) => instant(block).map(Some).ok_or("logs_range_malformed"),
         };
+        let (start, end) = (searched("searchedFrom")?, searched("searchedTo")?);
         let settled = json.get("settled").map(rpc::receipt).transpose()?;
         let source = Source {
             block,
@@ -69,6 +74,7 @@ impl Source {
             logs,
             range,
             start,
+            end,
         };
         let mut receipts = source.own.iter().flatten().chain(&source.settled);
         receipts.try_for_each(|receipt| source.places(receipt))?;
@@ -90,7 +96,9 @@ impl Source {
     fn agrees(&self, other: &Source) -> Result<(), Reason> {
         if self.block != other.block {
             Err("block_disagrees")
-        } else if (&self.logs, self.range, self.start) != (&other.logs, other.range, other.start) {
+        } else if (&self.logs, self.range, self.start, self.end)
+            != (&other.logs, other.range, other.start, other.end)
+        {
             Err("logs_disagree")
         } else if (&self.own, &self.settled) != (&other.own, &other.settled) {
             Err("receipt_disagrees")
@@ -290,14 +298,18 @@ fn settled(
         .iter()
         .find(|(_, one)| payment.is_for_the_same(one.memo))
         .map(|(log, _)| (log.block_number, log.index));
-    let here = all.iter().filter(|(_, one)| primary(one)).count();
+    // This transaction's own come first.
+    let here = all.iter().filter(|(_, one)| primary(one));
     let elsewhere = found
         .ours
         .iter()
-        .filter(|(log, one)| primary(one) && log.transaction != receipt.transaction)
-        .count();
+        .filter(|(log, one)| primary(one) && log.transaction != receipt.transaction);
+    let place = |(log, _): &(&Log, Transfer)| (log.transaction, (log.block_number, log.index));
+    let mut again: Vec<_> = here.chain(elsewhere).map(place).skip(1).collect();
     // One challenge pays once. Splits do not count: none of them has its memo.
-    if !payment.dictated && here + elsewhere > 1 {
+    if !payment.dictated && !again.is_empty() {
+        sort_by(&mut again, |one, other| one.1.cmp(&other.1));
+        verdict.again = again;
         verdict.money = Money::ProvenTwice;
         verdict.next = Next::AskHuman;
         verdict.reasons.push("duplicate_transfer".to_owned());
@@ -363,12 +375,18 @@ fn nothing(source: &Source, context: &Context, payment: &Payment, found: &Found)
         return Err("receipt_missing");
     }
     let early = payment.valid_before.saturating_sub(LEAD + MARGIN);
-    let whole = source
-        .range
-        .zip(source.start)
-        .is_some_and(|((from, to), (number, time))| {
-            to >= source.block.number && (from..=to).contains(&number) && time <= early
-        });
+    let whole = source.range.is_some_and(|(from, to)| {
+        let covers = |number: u64| (from..=to).contains(&number);
+        // Nothing is before block 0.
+        let begins = source
+            .start
+            .is_some_and(|(number, time)| covers(number) && (number == 0 || time <= early));
+        // In a block past the window it can't be, nor in any after that.
+        let ends = source
+            .end
+            .is_some_and(|(number, time)| covers(number) && time >= over);
+        begins && (ends || to >= source.block.number)
+    });
     if !whole {
         return Err("logs_range_short");
     }

@@ -3,12 +3,15 @@
 use alloy_primitives::keccak256;
 
 use super::challenge::Challenge;
+use super::tempo;
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::authorization::Method;
 use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::network::{known_token, Network};
+use crate::time::Seconds;
 use crate::x402::payment_required::{Dictated, Share, Signing, Terms};
 
 /// The intent of a charge.
@@ -21,6 +24,9 @@ pub const TEMPO: &str = "tempo";
 const AUTHORIZATION_CREDENTIAL: &str = "authorization";
 /// The chain that a challenge of method `tempo` means when it names none.
 const TEMPO_CHAIN: u64 = 42_431;
+/// How long a transaction on Tempo is good for at most. The chain takes those of the expiring lane up to 300 seconds ahead; the sooner
+/// it ends, the sooner its end is known.
+const TEMPO_WINDOW: Seconds = 120;
 /// Version of the memo.
 const VERSION: u8 = 1;
 /// Recipients besides the main one, at most.
@@ -117,22 +123,53 @@ impl Charge {
         })
     }
 
-    /// The rail of a challenge that is paid here; `None` for any other.
-    pub fn rail(challenge: &Challenge) -> Option<(Network, Address)> {
+    /// The rail of a charge, and how it is paid there; `None` for a challenge that is none.
+    pub fn rail(challenge: &Challenge) -> Option<(Method, (Network, Address))> {
         let charge = Charge::read(challenge).ok()?;
-        let rail = (charge.network().ok()?, charge.currency);
-        (challenge.method == EVM).then_some(rail)
+        let method = match challenge.method.as_str() {
+            TEMPO => Method::Tempo,
+            _ => Method::Eip3009,
+        };
+        Some((method, (charge.network().ok()?, charge.currency)))
     }
 
-    /// The terms of a challenge that an EIP-3009 authorization pays: method `evm`, one recipient, a token whose domain is
-    /// known, for the challenge names none. Errors in this order: those of [`Charge::read`], `no_supported_payment_option`
-    /// (method, splits, another credential type), `challenge_invalid` (no recipient), `network_invalid`, `unknown_asset`.
+    /// The terms of a charge. Errors in this order: those of [`Charge::read`]; on `evm`, where an EIP-3009 authorization pays one recipient
+    /// in a token whose domain is known, for the challenge names none, `no_supported_payment_option` (splits, another credential
+    /// type), `challenge_invalid` (no recipient), `network_invalid`, `unknown_asset`; on `tempo`, where a transaction pays, below `request`
+    /// those of [`tempo::read`] about the charge, `no_supported_payment_option` (a dictated memo, no mode `pull`), then `network_invalid`.
     pub fn terms(challenge: &Challenge) -> Result<Terms, Error> {
         let charge = Charge::read(challenge)?;
-        let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
-        if challenge.method != EVM {
-            return Err(unsupported("method"));
+        match challenge.method.as_str() {
+            TEMPO => charge.tempo_terms(challenge),
+            _ => charge.evm_terms(challenge),
         }
+    }
+
+    fn tempo_terms(self, challenge: &Challenge) -> Result<Terms, Error> {
+        let due = tempo::due(challenge, &self).map_err(|error| error.within("request"))?;
+        let shares = core::iter::once(&due.primary).chain(&due.splits);
+        let shares = shares.map(|one| Share {
+            to: one.to,
+            amount: one.amount,
+        });
+        Ok(Terms {
+            network: self.network()?,
+            asset: self.currency,
+            pay_to: due.primary.to,
+            shares: shares.collect(),
+            amount: self.amount,
+            max_timeout: TEMPO_WINDOW,
+            dictated: Some(Dictated {
+                nonce: due.memo,
+                expires: challenge.expires_at(),
+            }),
+            signing: Signing::Tempo(Box::new(due)),
+        })
+    }
+
+    fn evm_terms(self, challenge: &Challenge) -> Result<Terms, Error> {
+        let charge = self;
+        let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
         if !charge.splits.is_empty() {
             return Err(unsupported("request.methodDetails.splits"));
         }

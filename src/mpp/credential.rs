@@ -7,6 +7,7 @@ use crate::base64;
 use crate::eip3009::Authorization;
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
+use crate::tempo::Order;
 
 /// A credential as read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +43,18 @@ impl Credential {
             challenge,
             source: Some(source(&one.from, chain_id)),
             payload: payload.with("signature", Json::text(signature)),
+        }
+    }
+
+    /// The credential of a signed transaction, which the service broadcasts.
+    pub fn of_transaction(challenge: Challenge, order: &Order, signed: &str) -> Credential {
+        Credential {
+            challenge,
+            source: Some(source(&order.payment.payer, order.payment.chain_id)),
+            payload: Json::object([
+                ("signature", Json::text(signed)),
+                ("type", Json::text("transaction")),
+            ]),
         }
     }
 

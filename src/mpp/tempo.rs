@@ -1,277 +1,180 @@
-//! A signed Tempo transaction (type `0x76`), read back from its bytes.
-//!
-//! RLP of `chainId, maxPriorityFeePerGas, maxFeePerGas, gas, calls, accessList, nonceKey, nonce, validBefore, validAfter, feeToken,
-//! feePayer, authorizationList, keyAuthorization?, signature`, behind one byte of type. Its hash is known before it is sent only when
-//! the payer pays the fee: a sponsor puts fee token and signature in afterwards, which the payer's signature leaves open.
+//! The payment of a `tempo` charge: what a challenge wants a transaction to do, and whether a signed one does exactly that.
 
-mod payment;
-
-use alloy_primitives::keccak256;
-
+use super::challenge::Challenge;
+use super::charge::{self, Charge, TEMPO};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
-use crate::rlp;
-use crate::secp256k1;
-use crate::time::Seconds;
+use crate::tempo::{self, Due, Payment, Transaction, Transfer};
 
-pub use payment::{Payment, Transfer};
+/// The mode in which the service broadcasts what it is given.
+const PULL: &str = "pull";
 
-/// Largest transaction read, in bytes.
-const MAX_TRANSACTION: usize = 64 << 10;
-/// The type of a transaction.
-const TYPE: u8 = 0x76;
-/// The type that a transaction has on its way to a sponsor; it names the sender where the sponsor's signature goes.
-const TO_SPONSOR: u8 = 0x78;
-/// Items that the sender signs, before the key authorization.
-const SIGNED: usize = 13;
-
-/// One call of a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Call {
-    /// The contract; `None` creates one.
-    pub to: Option<Address>,
-    /// Of the native coin.
-    pub value: Amount,
-    /// Call data.
-    pub input: Vec<u8>,
-}
-
-/// A signed transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Transaction {
-    /// EIP-155 chain id.
-    pub chain_id: u64,
-    /// At most this much for one unit of gas.
-    pub max_fee_per_gas: Amount,
-    /// At most this much gas.
-    pub gas: u64,
-    /// All of them happen or none.
-    pub calls: Vec<Call>,
-    /// The lane of the nonce.
-    pub nonce_key: Amount,
-    /// The nonce in its lane.
-    pub nonce: u64,
-    /// It lands in a block before this time only.
-    pub valid_before: Option<Seconds>,
-    /// It lands in a block after this time only.
-    pub valid_after: Option<Seconds>,
-    /// The token of the fee; of a sponsored one the sponsor's choice.
-    pub fee_token: Option<Address>,
-    /// Whether somebody else than the sender pays the fee.
-    pub sponsored: bool,
-    /// Whether it hands out power over the account as well: an authorization list or a key authorization.
-    pub delegates: bool,
-    /// The sender's signature, as it came.
-    pub signature: Vec<u8>,
-    /// Who signed it; `None` when not by a plain secp256k1 key.
-    pub sender: Option<Address>,
-    /// The hash under which it lands; `None` when it is sponsored.
-    pub hash: Option<[u8; 32]>,
-}
-
-impl Transaction {
-    /// Reads the serialized bytes. Errors in this order: `too_large`, then `transaction_invalid` at the member at fault, or at the whole
-    /// for bytes that are not one list of the right length behind a known type. There is exactly one encoding of every member; a
-    /// plain signature has `v` 27 or 28 and a low `s`.
-    pub fn decode(bytes: &[u8]) -> Result<Transaction, Error> {
-        if bytes.len() > MAX_TRANSACTION {
-            return Err(Error::new(Code::TooLarge, ""));
-        }
-        let (kind, list) = bytes
-            .split_first()
-            .filter(|(kind, _)| [TYPE, TO_SPONSOR].contains(*kind))
-            .ok_or_else(|| invalid(""))?;
-        let items = rlp::items(list).ok_or_else(|| invalid(""))?;
-        let [chain_id, priority, fee, gas, calls, access, key, nonce, before, after, token, payer, authorizations, rest @ ..] =
-            items.as_slice()
-        else {
-            return Err(invalid(""));
-        };
-        let (key_authorization, signature) = match rest {
-            [signature] => (None, signature),
-            [authorization, signature] => (Some(authorization), signature),
-            _ => return Err(invalid("")),
-        };
-        let at = |field: &'static str| move || invalid(field);
-        let chain_id = rlp::number(chain_id)
-            .filter(|id| *id > 0)
-            .ok_or_else(at("chainId"))?;
-        amount(priority).ok_or_else(at("maxPriorityFeePerGas"))?;
-        let max_fee_per_gas = amount(fee).ok_or_else(at("maxFeePerGas"))?;
-        let gas = rlp::number(gas).ok_or_else(at("gas"))?;
-        let calls = rlp::items(calls)
-            .and_then(|calls| calls.into_iter().map(call).collect::<Option<Vec<_>>>())
-            .filter(|calls| !calls.is_empty())
-            .ok_or_else(at("calls"))?;
-        rlp::items(access)
-            .filter(|entries| entries.iter().all(|entry| is_access(entry)))
-            .ok_or_else(at("accessList"))?;
-        let nonce_key = amount(key).ok_or_else(at("nonceKey"))?;
-        let nonce = rlp::number(nonce).ok_or_else(at("nonce"))?;
-        let valid_before = time(before).ok_or_else(at("validBefore"))?;
-        let valid_after = time(after).ok_or_else(at("validAfter"))?;
-        if let (Some(before), Some(after)) = (valid_before, valid_after) {
-            if before <= after {
-                return Err(invalid("validBefore"));
-            }
-        }
-        let fee_token = address(token).ok_or_else(at("feeToken"))?;
-        let sponsor = Sponsor::read(*kind, payer).ok_or_else(at("feePayer"))?;
-        let authorizations = rlp::items(authorizations).ok_or_else(at("authorizationList"))?;
-        if let Some(authorization) = key_authorization {
-            rlp::items(authorization).ok_or_else(at("keyAuthorization"))?;
-        }
-        let signature = rlp::string(signature)
-            .filter(|bytes| !bytes.is_empty())
-            .ok_or_else(at("signature"))?;
-        let sender = match <[u8; 65]>::try_from(signature) {
-            Err(_) => None,
-            Ok(plain) if plain.last() < Some(&27) => return Err(invalid("signature")),
-            Ok(plain) => {
-                let digest = digest(&items, sponsor != Sponsor::None);
-                Some(secp256k1::recover(&digest, &plain).map_err(|_| invalid("signature"))?)
-            }
-        };
-        if matches!((sponsor, sender), (Sponsor::Asked(Some(named)), Some(sender)) if named != sender) {
-            return Err(invalid("feePayer"));
-        }
-        Ok(Transaction {
-            chain_id,
-            max_fee_per_gas,
-            gas,
-            calls,
-            nonce_key,
-            nonce,
-            valid_before,
-            valid_after,
-            fee_token,
-            sponsored: sponsor != Sponsor::None,
-            delegates: !authorizations.is_empty() || key_authorization.is_some(),
-            signature: signature.to_vec(),
-            sender,
-            hash: (sponsor == Sponsor::None).then(|| keccak256(bytes).0),
-        })
+/// The payment that the transaction is. Errors in this order: `no_supported_payment_option` at `challenge.method` for any but
+/// `tempo`, those of [`Charge::read`] below `challenge`, below `challenge.request` `challenge_invalid` for a charge of nothing,
+/// without recipient, with a memo that is none, or whose split can't be told from the rest; `contract_signature` for another
+/// signature than that of a plain key; `transaction_differs` below `transaction` at `chainId`, `nonceKey` (not the lane of expiring
+/// nonces), `sponsored`, `delegates`, `calls` (more or fewer than the transfers due), `validBefore` (absent or past `expires`) and at
+/// the first of `calls` that is not the transfer due in its place: first the recipient's, then the splits in their order.
+/// Whoever calls limits the fee.
+pub fn read(transaction: &Transaction, challenge: &Challenge) -> Result<Payment, Error> {
+    if challenge.method != TEMPO {
+        return Err(Error::new(Code::NoSupportedOption, "challenge.method"));
     }
-
-    /// Reads a 0x text. Errors: `hex_invalid`, those of [`Transaction::decode`].
-    pub fn from_json(json: &Json) -> Result<Transaction, Error> {
-        Transaction::decode(&hex::decode(json.as_str()?)?)
+    let charge = Charge::read(challenge).map_err(|error| error.within("challenge"))?;
+    let demanded = Demanded::read(&charge).map_err(|error| error.within("challenge.request"))?;
+    let payer = transaction
+        .sender
+        .ok_or_else(|| Error::new(Code::ContractSignature, "transaction.signature"))?;
+    let differs = |field: &str| Error::new(Code::TransactionDiffers, format!("transaction.{field}"));
+    let terms = [
+        ("chainId", transaction.chain_id == charge.chain_id),
+        ("nonceKey", transaction.nonce_key.to_be_bytes() == tempo::EXPIRING),
+        ("sponsored", transaction.sponsored == demanded.sponsored),
+        ("delegates", !transaction.delegates),
+        ("calls", transaction.calls.len() == 1 + demanded.splits.len()),
+    ];
+    if let Some((field, _)) = terms.iter().find(|(_, holds)| !holds) {
+        return Err(differs(field));
     }
-
-    /// `{chainId, calls: [{to?, value, input}], nonceKey, nonce, validBefore?, validAfter?, feeToken?, gas, maxFeePerGas, sponsored,
-    /// delegates, signature, sender?, hash?}`, the nonce a text.
-    pub fn to_json(&self) -> Json {
-        let call = |call: &Call| {
-            Json::object([
-                ("value", call.value.to_json()),
-                ("input", Json::text(hex::encode(&call.input))),
-            ])
-            .with_some("to", call.to.map(|to| to.to_json()))
-        };
-        Json::object([
-            ("chainId", Json::number(self.chain_id)),
-            ("calls", Json::Array(self.calls.iter().map(call).collect())),
-            ("nonceKey", self.nonce_key.to_json()),
-            ("nonce", Json::text(self.nonce.to_string())),
-            ("gas", Json::text(self.gas.to_string())),
-            ("maxFeePerGas", self.max_fee_per_gas.to_json()),
-            ("sponsored", Json::Bool(self.sponsored)),
-            ("delegates", Json::Bool(self.delegates)),
-            ("signature", Json::text(hex::encode(&self.signature))),
-        ])
-        .with_some("validBefore", self.valid_before.map(Json::number))
-        .with_some("validAfter", self.valid_after.map(Json::number))
-        .with_some("feeToken", self.fee_token.map(|token| token.to_json()))
-        .with_some("sender", self.sender.map(|sender| sender.to_json()))
-        .with_some("hash", self.hash.map(|hash| Json::text(hex::encode(hash))))
+    let valid_before = transaction
+        .valid_before
+        .filter(|before| challenge.expires_at().is_none_or(|expires| *before <= expires))
+        .ok_or_else(|| differs("validBefore"))?;
+    let mut transfers = Vec::new();
+    for (at, call) in transaction.calls.iter().enumerate() {
+        let plain = call.to == Some(charge.currency) && call.value == Amount::ZERO;
+        let transfer = Transfer::read(&call.input).filter(|_| plain);
+        transfers.push(transfer.ok_or_else(|| differs(&format!("calls[{at}]")))?);
     }
-}
-
-/// What stands in the place of the sponsor's signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sponsor {
-    None,
-    /// A sponsor is still to sign; on the way to one the sender is named.
-    Asked(Option<Address>),
-    Signed,
-}
-
-impl Sponsor {
-    fn read(kind: u8, item: &[u8]) -> Option<Sponsor> {
-        if let Some(parts) = rlp::items(item) {
-            let [parity, r, s] = parts.as_slice() else {
-                return None;
-            };
-            let whole = rlp::number(parity)? < 2 && amount(r).is_some() && amount(s).is_some();
-            return (kind == TYPE && whole).then_some(Sponsor::Signed);
-        }
-        match (kind, rlp::string(item)?) {
-            (TYPE, []) => Some(Sponsor::None),
-            (TYPE, [0]) => Some(Sponsor::Asked(None)),
-            (TO_SPONSOR, named) => Some(Sponsor::Asked(Some(Address(named.try_into().ok()?)))),
-            _ => None,
-        }
-    }
-}
-
-/// What the sender signs: everything before the signature. With a sponsor the fee token is left open and one zero byte stands for
-/// the sponsor.
-fn digest(items: &[&[u8]], sponsored: bool) -> [u8; 32] {
-    let signed: Vec<Vec<u8>> = items
+    let mut transfers = transfers.into_iter();
+    let primary = transfers.next().ok_or_else(|| differs("calls"))?;
+    let dues = (primary.to, primary.amount) == (demanded.recipient, demanded.amount);
+    let memo = primary
+        .memo
+        .filter(|memo| dues && demanded.takes(memo, challenge))
+        .ok_or_else(|| differs("calls[0]"))?;
+    let splits: Vec<_> = transfers.collect();
+    if let Some(at) = splits
         .iter()
-        .take(items.len().saturating_sub(1).max(SIGNED))
-        .enumerate()
-        .map(|(at, item)| match at {
-            10 if sponsored => rlp::encode(&[]),
-            11 if sponsored => rlp::encode(&[0]),
-            _ => item.to_vec(),
-        })
-        .collect();
-    keccak256([&[TYPE], rlp::list(&signed).as_slice()].concat()).0
-}
-
-fn invalid(field: &str) -> Error {
-    Error::new(Code::TransactionInvalid, field)
-}
-
-fn amount(item: &[u8]) -> Option<Amount> {
-    rlp::word(item).map(Amount::from_be_bytes)
-}
-
-/// A time, or nothing; zero is written as nothing and means it.
-fn time(item: &[u8]) -> Option<Option<Seconds>> {
-    let time = rlp::number(item)?;
-    (time < 1 << 53).then_some(Some(time).filter(|time| *time > 0))
-}
-
-/// An address, or nothing.
-fn address(item: &[u8]) -> Option<Option<Address>> {
-    match rlp::string(item)? {
-        [] => Some(None),
-        bytes => Some(Some(Address(bytes.try_into().ok()?))),
+        .zip(&demanded.splits)
+        .position(|(is, due)| is != due)
+    {
+        return Err(differs(&format!("calls[{}]", at + 1)));
+    }
+    let payment = Payment {
+        chain_id: charge.chain_id,
+        currency: charge.currency,
+        payer,
+        primary,
+        memo,
+        dictated: demanded.memo.is_some(),
+        splits,
+        valid_before,
+        hash: transaction.hash,
+    };
+    // On the chain such a split would read as a second payment.
+    match payment
+        .splits
+        .iter()
+        .any(|split| payment.is_for_the_same(split.memo))
+    {
+        true => Err(Error::new(
+            Code::ChallengeInvalid,
+            "challenge.request.methodDetails.splits",
+        )),
+        false => Ok(payment),
     }
 }
 
-/// An address and the words of its storage.
-fn is_access(item: &[u8]) -> bool {
-    let [of, slots] = rlp::items(item).unwrap_or_default()[..] else {
-        return false;
-    };
-    let words = |slots: Vec<&[u8]>| slots.into_iter().all(|slot| rlp::array::<32>(slot).is_some());
-    rlp::array::<20>(of).is_some() && rlp::items(slots).is_some_and(words)
+/// What this charge is due, in full and by the memo of the challenge itself. Errors at `request`: those of [`read`] about the
+/// charge, and `no_supported_payment_option` where the challenge dictates the memo, for then nothing on the chain would name it, and where it
+/// takes no transaction that the service broadcasts.
+pub(super) fn due(challenge: &Challenge, charge: &Charge) -> Result<Due, Error> {
+    let demanded = Demanded::read(charge)?;
+    let unsupported = |field: &str| Error::new(Code::NoSupportedOption, field);
+    if demanded.memo.is_some() {
+        return Err(unsupported("methodDetails.memo"));
+    }
+    let modes = charge.details.get("supportedModes").map(Json::as_array);
+    if !modes.is_none_or(|modes| modes.is_ok_and(|modes| modes.contains(&Json::text(PULL)))) {
+        return Err(unsupported("methodDetails.supportedModes"));
+    }
+    let memo = charge::memo(challenge, None);
+    if demanded
+        .splits
+        .iter()
+        .any(|split| Payment::names(memo, split.memo))
+    {
+        return Err(Error::new(Code::ChallengeInvalid, "methodDetails.splits"));
+    }
+    Ok(Due {
+        primary: Transfer {
+            to: demanded.recipient,
+            amount: demanded.amount,
+            memo: Some(memo),
+        },
+        memo,
+        splits: demanded.splits,
+        sponsored: demanded.sponsored,
+    })
 }
 
-fn call(item: &[u8]) -> Option<Call> {
-    let items = rlp::items(item)?;
-    let [to, value, input] = items.as_slice() else {
-        return None;
-    };
-    Some(Call {
-        to: address(to)?,
-        value: amount(value)?,
-        input: rlp::string(input)?.to_vec(),
-    })
+/// What a charge demands of a transaction.
+struct Demanded {
+    recipient: Address,
+    amount: Amount,
+    memo: Option<[u8; 32]>,
+    splits: Vec<Transfer>,
+    sponsored: bool,
+}
+
+impl Demanded {
+    fn read(charge: &Charge) -> Result<Demanded, Error> {
+        let invalid = |field: &str| Error::new(Code::ChallengeInvalid, field);
+        let word = |json: &Json, at: &str| {
+            json.read_opt("memo", |memo| hex::decode_array::<32>(memo.as_str()?))
+                .map_err(|_| invalid(at))
+        };
+        let recipient = charge.recipient.ok_or_else(|| invalid("recipient"))?;
+        let memo = word(&charge.details, "methodDetails.memo")?;
+        let empty = Json::Array(Vec::new());
+        let listed = charge.details.get("splits").unwrap_or(&empty).as_array()?;
+        let mut splits = Vec::new();
+        let mut amount = charge.amount;
+        for (split, json) in charge.splits.iter().zip(listed) {
+            splits.push(Transfer {
+                to: split.recipient,
+                amount: split.amount,
+                memo: word(json, "methodDetails.splits")?,
+            });
+            amount = amount
+                .checked_sub(split.amount)
+                .ok_or_else(|| invalid("methodDetails.splits"))?;
+        }
+        let sponsored = charge
+            .details
+            .read_opt("feePayer", Json::as_bool)
+            .map_err(|_| invalid("methodDetails.feePayer"))?;
+        match amount == Amount::ZERO {
+            true => Err(invalid("amount")),
+            false => Ok(Demanded {
+                recipient,
+                amount,
+                memo,
+                splits,
+                sponsored: sponsored.unwrap_or(false),
+            }),
+        }
+    }
+
+    /// Whether the memo is the one dictated, or without one the challenge's own, of whatever client.
+    fn takes(&self, memo: &[u8; 32], challenge: &Challenge) -> bool {
+        match self.memo {
+            Some(dictated) => *memo == dictated,
+            None => Payment::names(charge::memo(challenge, None), Some(*memo)),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::network::KNOWN_TOKENS;
-use crate::x402::payment_required::Terms;
+use crate::x402::payment_required::{Signing, Terms};
 
 /// Addresses that nobody holds a key of, where money is lost: besides zero and the 255 addresses after it (precompiles).
 const BURN: [&str; 4] = [
@@ -28,8 +28,12 @@ pub(super) fn read(entry: &Json) -> Result<String, Error> {
 pub(super) fn check(terms: &Terms, payer: &Address, allowed: Option<&[String]>) -> Result<(), Error> {
     for (index, share) in terms.shares.iter().enumerate() {
         if !may_receive(share.to, terms, payer, allowed) {
-            let field = ["payTo", "extra.fee_split.fee_to"].get(index).copied();
-            return Err(Error::new(Code::RecipientForbidden, field.unwrap_or_default()));
+            let field = match (&terms.signing, index) {
+                (_, 0) => "payTo",
+                (Signing::Tempo(_), _) => "request.methodDetails.splits",
+                _ => "extra.fee_split.fee_to",
+            };
+            return Err(Error::new(Code::RecipientForbidden, field));
         }
     }
     Ok(())

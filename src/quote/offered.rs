@@ -147,7 +147,7 @@ impl Offered {
     }
 
     /// The payment of what was signed, one authorization for each share of the terms. Errors: those of the payload;
-    /// `typed_data_invalid` where that is not one EIP-3009 authorization, which alone pays a challenge.
+    /// `typed_data_invalid` where that is not one EIP-3009 authorization or one transaction, which alone pay a challenge.
     pub fn payment(
         &self,
         signed: &[(&Authorization, &str)],
@@ -160,12 +160,17 @@ impl Offered {
                 let (name, value) = payment_payload::encode(&content)?;
                 Ok(Payment { name, value, content })
             }
-            (Offered::Mpp(challenge), [(Authorization::Eip3009(one, domain), signature)]) => {
-                let challenge = challenge.as_ref().clone();
-                let name = challenge.carrier();
-                let credential = Credential::of_authorization(challenge, domain.chain_id, one, signature);
+            (Offered::Mpp(challenge), [(one, signature)]) => {
+                let own = challenge.as_ref().clone();
+                let credential = match one {
+                    Authorization::Eip3009(one, domain) => {
+                        Credential::of_authorization(own, domain.chain_id, one, signature)
+                    }
+                    Authorization::Tempo(order) => Credential::of_transaction(own, order, signature),
+                    Authorization::Permit2(..) => return Err(Error::new(Code::TypedDataInvalid, "")),
+                };
                 Ok(Payment {
-                    name,
+                    name: challenge.carrier(),
                     value: credential.encode(),
                     content: credential.to_json(),
                 })

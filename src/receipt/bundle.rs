@@ -31,6 +31,10 @@ const DOES_NOT_PROVE: &[&str] = &[
     "That the payer kept no other journal: purchases outside this bundle are not seen.",
 ];
 
+/// What a payment on Tempo adds to that.
+const TEMPO_DOES_NOT_PROVE: &str =
+    "That a Tempo network settles as its published rules say: they were followed, and run on a local node alone.";
+
 /// The report on a bundle.
 pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error> {
     let (payer, records) = super::record::bundle(bundle)?;
@@ -62,7 +66,11 @@ pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error>
             .with("items", Json::Array(purchases))
         }
     };
-    Ok(checks.report(facts, DOES_NOT_PROVE))
+    let mut slots = records.iter().flat_map(Record::slots);
+    let tempo = slots.any(|one| one.authorization.method() == Method::Tempo);
+    let limits = DOES_NOT_PROVE.iter().copied();
+    let limits: Vec<&str> = limits.chain(tempo.then_some(TEMPO_DOES_NOT_PROVE)).collect();
+    Ok(checks.report(facts, &limits))
 }
 
 fn purchase(
@@ -336,8 +344,8 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
     let mut targets = Vec::new();
     for attempt in records.iter().flat_map(Record::slots) {
         let signed = &attempt.authorization;
-        let slot = (signed.from(), signed.nonce(), signed.chain_id(), signed.asset());
-        if attempt.signature.is_none() || seen.contains(&slot) {
+        let target = signed.target()?;
+        if attempt.signature.is_none() || seen.contains(&target) {
             continue;
         }
         let transaction = match attempt.transaction {
@@ -347,19 +355,13 @@ pub(super) fn targets(bundle: &Json) -> Result<Json, Error> {
                 .and_then(|said| settlement_response::parse(said).ok()?.transaction_hash())
                 .or_else(|| attempt.receipt.as_ref()?.transaction()),
         };
-        let permit2 = signed.method() == Method::Permit2;
         targets.push(
-            Json::object([
-                ("network", signed.network()?.to_json()),
-                ("asset", signed.asset().to_json()),
-                ("payer", signed.from().to_json()),
-                ("nonce", Json::text(signed.nonce_text())),
-                ("attemptId", Json::text(attempt.id)),
-            ])
-            .with_some("method", permit2.then(|| Json::text(Method::Permit2.as_str())))
-            .with_some("transaction", transaction.map(Json::String)),
+            target
+                .clone()
+                .with("attemptId", Json::text(attempt.id))
+                .with_some("transaction", transaction.map(Json::String)),
         );
-        seen.push(slot);
+        seen.push(target);
     }
     Ok(Json::Array(targets))
 }

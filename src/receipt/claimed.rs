@@ -175,6 +175,9 @@ fn of_signed(claim: &Claim, signed: &Signed, checks: &mut Checks) -> Result<(), 
         Authorization::Eip3009(_, domain) => material::domain(checks, domain),
         // It was read as Permit2's own, which is the same for every token.
         Authorization::Permit2(..) => checks.pass("authorization.domain"),
+        Authorization::Tempo(_) => {
+            checks.skip("authorization.domain", "A transaction is signed under no domain.")
+        }
     }
     let digest = signed.authorization.digest()?;
     checks.equal(
@@ -219,6 +222,10 @@ fn nonce(claim: &Claim, transfer: &Transfer, index: u64, checks: &mut Checks) ->
         }
         (None, Method::Eip3009) => {
             intent::authorization_nonce(id, payer, network, asset, generation, index, None)?
+        }
+        (None, Method::Tempo) => {
+            checks.fail(ID, "Only a challenge is paid so.");
+            return Ok(());
         }
         (None, Method::Permit2) => intent::permit2_nonce(id, payer, network, asset, generation, index, None)?,
     };

@@ -327,11 +327,11 @@ impl Record<'_> {
         if attempt.evidence.is_empty() {
             return true;
         }
-        let nonce = attempt.authorization.nonce();
-        let siblings: Vec<_> = self
-            .slots()
-            .filter(|one| one.authorization.nonce() == nonce)
-            .map(|one| one.authorization.clone())
+        let signed = &attempt.authorization;
+        let siblings = self.slots().map(|one| &one.authorization);
+        let siblings: Vec<_> = siblings
+            .filter(|one| signed.competes_with(one))
+            .cloned()
             .collect();
         let context = Context::new(rail.network.clone(), rail.asset);
         let verdict = evidence::resolve_signed(&siblings, &context, attempt.evidence);

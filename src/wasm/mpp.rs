@@ -7,8 +7,8 @@ use crate::json::Json;
 use crate::mpp::challenge::{self, Challenge};
 use crate::mpp::charge;
 use crate::mpp::credential::{self, Credential};
-use crate::mpp::tempo::{Payment, Transaction};
-use crate::mpp::{proof, receipt};
+use crate::mpp::{proof, receipt, tempo};
+use crate::tempo::Transaction;
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -119,5 +119,5 @@ fn tempo_transaction(input: &Input) -> Result<Json, Error> {
 
 fn tempo_payment(input: &Input) -> Result<Json, Error> {
     let transaction = input.json.read("transaction", Transaction::from_json)?;
-    Payment::read(&transaction, &challenge_of(input)?).map(|payment| payment.to_json())
+    tempo::read(&transaction, &challenge_of(input)?).map(|payment| payment.to_json())
 }

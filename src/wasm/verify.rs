@@ -7,9 +7,10 @@ use crate::error::Error;
 use crate::evidence::{self, Context, Refund};
 use crate::json::Json;
 use crate::mpp::challenge::Challenge;
-use crate::mpp::tempo::{Payment, Transaction};
+use crate::mpp::tempo;
 use crate::network::Network;
 use crate::permit2::Permit;
+use crate::tempo::Transaction;
 use crate::{claim, conflict, hex, receipt};
 
 /// Answers the call when its name belongs here.
@@ -61,7 +62,7 @@ fn resolve(input: &Json) -> Result<Json, Error> {
 fn resolve_tempo(input: &Json) -> Result<Json, Error> {
     let transaction = input.read("transaction", Transaction::from_json)?;
     let challenge = input.read("challenge", Challenge::from_json)?;
-    let payment = Payment::read(&transaction, &challenge)?;
+    let payment = tempo::read(&transaction, &challenge)?;
     let network = Network::parse(&format!("eip155:{}", payment.chain_id))?;
     let mut context = Context::new(network, payment.currency);
     if let Some(ctx) = input.get("ctx") {

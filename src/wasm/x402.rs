@@ -290,6 +290,7 @@ fn policy_choose(input: &Input) -> Result<Json, Error> {
             .with("method", Json::text(Method::Permit2.as_str()))
             .with("scheme", Json::text("upto"))
             .with("facilitator", facilitator.to_json()),
+        Signing::Tempo(_) => shown.with("method", Json::text(Method::Tempo.as_str())),
     };
     Ok(Json::object([
         ("index", Json::number(index as u64)),

@@ -98,7 +98,9 @@ pub fn build_permit2(
     let facilitator = match terms.signing {
         Signing::Permit2 => None,
         Signing::Upto(facilitator) => Some(facilitator),
-        Signing::Eip3009(_) => return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod")),
+        Signing::Eip3009(_) | Signing::Tempo(_) => {
+            return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"))
+        }
     };
     if required.version != 2 {
         return Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"));
@@ -137,7 +139,9 @@ pub fn build_signed(
     for (one, signature) in signed {
         match one {
             Signed::Eip3009(one, _) => parts.push((one, *signature)),
-            Signed::Permit2(..) => return Err(Error::new(Code::SplitUnsupported, "extra.fee_split")),
+            Signed::Permit2(..) | Signed::Tempo(_) => {
+                return Err(Error::new(Code::SplitUnsupported, "extra.fee_split"))
+            }
         }
     }
     build_parts(required, offer, &parts, payment_id)

@@ -8,6 +8,7 @@ use crate::eip712::Domain;
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
 use crate::network::{known_token, Network};
+use crate::tempo::Due;
 use crate::time::Seconds;
 
 /// A price as read, offers in the seller's order.
@@ -54,7 +55,8 @@ pub struct Terms {
     pub pay_to: Address,
     /// Atomic units of the asset: all of the price, and with scheme `upto` the most of it.
     pub amount: Amount,
-    /// Who receives it, each by an authorization of its own: the recipient alone, or of a split payment the recipient and the others.
+    /// Who receives it, each by an authorization of its own: the recipient alone, or of a split payment the recipient and the others. On Tempo
+    /// one transaction pays all of them.
     pub shares: Vec<Share>,
     /// Seconds the seller wants the authorization to be good for; the policy's window still bounds it.
     pub max_timeout: u64,
@@ -64,7 +66,7 @@ pub struct Terms {
     pub dictated: Option<Dictated>,
 }
 
-/// A nonce that the payer does not pick: that of a Payment challenge.
+/// A nonce that the payer does not pick: that of a Payment challenge, on Tempo its memo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dictated {
     /// The nonce.
@@ -73,7 +75,7 @@ pub struct Dictated {
     pub expires: Option<Seconds>,
 }
 
-/// Under which domain the terms are signed.
+/// Under which domain the terms are signed, or what else is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Signing {
     /// By EIP-3009: the token's own.
@@ -82,6 +84,8 @@ pub enum Signing {
     Permit2,
     /// The same for scheme `upto`: this facilitator alone settles it, and takes at most the amount.
     Upto(Address),
+    /// None: a whole transaction of the Tempo network is signed.
+    Tempo(Box<Due>),
 }
 
 impl Signing {
@@ -90,6 +94,7 @@ impl Signing {
         match self {
             Signing::Eip3009(_) => Method::Eip3009,
             Signing::Permit2 | Signing::Upto(_) => Method::Permit2,
+            Signing::Tempo(_) => Method::Tempo,
         }
     }
 }
@@ -99,7 +104,7 @@ impl Terms {
     pub fn domain(&self) -> Result<&Domain, Error> {
         match &self.signing {
             Signing::Eip3009(domain) => Ok(domain),
-            Signing::Permit2 | Signing::Upto(_) => {
+            Signing::Permit2 | Signing::Upto(_) | Signing::Tempo(_) => {
                 Err(Error::new(Code::NoSupportedOption, "extra.assetTransferMethod"))
             }
         }
@@ -250,7 +255,7 @@ impl Offer {
         match extra.and_then(|extra| extra.get("assetTransferMethod")) {
             None if self.is_upto() => Some(Method::Permit2),
             None => Some(Method::Eip3009),
-            Some(method) => Method::from_json(method).ok(),
+            Some(method) => Method::from_json(method).ok().filter(|one| *one != Method::Tempo),
         }
     }
 
@@ -290,6 +295,7 @@ impl Offer {
                 Signing::Upto(facilitator?)
             }
             Method::Eip3009 if upto => return Err(unsupported("extra.assetTransferMethod")),
+            Method::Tempo => return Err(unsupported("extra.assetTransferMethod")),
             Method::Eip3009 => Signing::Eip3009(domain(entry, &network, chain_id, asset)?),
             Method::Permit2 => Signing::Permit2,
         };
@@ -297,7 +303,7 @@ impl Offer {
         let shares = match (extra(fee_split::MEMBER), method) {
             (None, _) => Ok(vec![whole]),
             (Some(split), Method::Eip3009) => fee_split::shares(split, pay_to, amount),
-            (Some(_), Method::Permit2) => Err(Error::new(Code::SplitUnsupported, "")),
+            (Some(_), Method::Permit2 | Method::Tempo) => Err(Error::new(Code::SplitUnsupported, "")),
         };
         let shares = shares.map_err(|error| error.within(fee_split::MEMBER).within("extra"))?;
         Ok(Terms {

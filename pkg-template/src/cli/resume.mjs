@@ -65,14 +65,24 @@ async function one(record, rpcs) {
 function grouped(attempts) {
   const slots = new Map();
   for (const attempt of attempts) {
-    const { nonce } = attempt.authorization;
+    const nonce = nonceOf(attempt);
     slots.set(nonce, [...(slots.get(nonce) ?? []), attempt]);
   }
   return slots;
 }
 
+function nonceOf({ authorization, permit2Authorization, tempoPayment }) {
+  return (authorization ?? permit2Authorization)?.nonce ?? tempoPayment.transfers[0].memo;
+}
+
 async function judge(slot, rpcs) {
-  const { attemptId, authorization, domain } = slot.at(-1);
+  const { attemptId, authorization, domain, tempoPayment } = slot.at(-1);
+  if (tempoPayment) {
+    // Its evidence is judged as a payer does it, who is run by giving the key.
+    const { payer, currency, chainId, transfers: [{ to }] } = tempoPayment;
+    const amount = tempoPayment.transfers.reduce((sum, one) => sum + BigInt(one.amount), 0n).toString();
+    return { attemptId, payer, payTo: to, amount, network: `eip155:${chainId}`, asset: currency, ...byRecord(slot) };
+  }
   const [network, asset] = [`eip155:${domain.chainId}`, domain.verifyingContract];
   const { from: payer, to: payTo, value: amount, nonce } = authorization;
   const about = { attemptId, payer, payTo, amount, network, asset };

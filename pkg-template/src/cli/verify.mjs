@@ -68,10 +68,11 @@ async function readNow(receipt, given) {
     throw usageError("the bundle names several networks: say --rpc <network>=<url> for each");
   }
   if (!targets.length) say("Only a bundle or a claim says what to read from the chain: --rpc was not used.");
-  const read = targets.map(async ({ network, asset, payer, nonce, method }) => {
+  const read = targets.map(async ({ attemptId, transaction, ...target }) => {
+    const { network } = target;
     const sources = forNetwork(rpcs, network);
     if (!sources.length) return [];
-    const found = await readEvidence(sources, { network, asset, payer, nonce, method, tag });
+    const found = await readEvidence(sources, { ...target, tag });
     if (found.some(({ error }) => error)) say(`A node of ${network} could not be read.`);
     return found;
   });

@@ -70,10 +70,10 @@ pub(super) fn context(
     attempt: &Attempt,
     material: &Material,
 ) -> Result<(Vec<Authorization>, Context), Error> {
-    let nonce = attempt.authorization.nonce();
-    let siblings = record.slots().filter(|one| one.authorization.nonce() == nonce);
-    let siblings = siblings.map(|one| one.authorization.clone()).collect();
     let signed = &attempt.authorization;
+    let siblings = record.slots().map(|one| &one.authorization);
+    let siblings = siblings.filter(|one| signed.competes_with(one));
+    let siblings = siblings.cloned().collect();
     let context = material.trust.context(signed.network()?, signed.asset());
     Ok((siblings, context))
 }

@@ -4,6 +4,7 @@ use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::intent;
+use crate::mpp::charge;
 use crate::receipt::checks::Checks;
 use crate::receipt::material;
 use crate::receipt::record::{Attempt, Quote, Record};
@@ -45,6 +46,9 @@ pub(super) fn signed(record: &Record, checks: &mut Checks) -> Result<(), Error> 
             Authorization::Eip3009(_, domain) => material::domain(&mut one, domain),
             // It was read as Permit2's own, which is the same for every token.
             Authorization::Permit2(..) => one.pass("authorization.domain"),
+            Authorization::Tempo(_) => {
+                one.skip("authorization.domain", "A transaction is signed under no domain.")
+            }
         }
         nonce(record, attempt, part, &mut one)?;
         match attempt.signature {
@@ -89,6 +93,11 @@ fn terms_signed(
         return Ok(());
     };
     let signed = &attempt.authorization;
+    // One transaction pays every share.
+    let due = match signed {
+        Authorization::Tempo(_) => terms.amount,
+        _ => share.amount,
+    };
     let network = signed.network()?;
     let domain = match (signed, &terms.signing) {
         (Authorization::Eip3009(_, domain), Signing::Eip3009(offered)) => domain == offered,
@@ -99,16 +108,18 @@ fn terms_signed(
             };
             (&network, signed.asset()) == (&terms.network, terms.asset) && permit.facilitator == facilitator
         }
+        (Authorization::Tempo(order), Signing::Tempo(due)) => {
+            (&network, signed.asset()) == (&terms.network, terms.asset) && order.pays(due)
+        }
         _ => false,
     };
-    let equal =
-        (signed.from(), signed.to(), signed.value()) == (record.principal, share.to, share.amount) && domain;
+    let equal = (signed.from(), signed.to(), signed.value()) == (record.principal, share.to, due) && domain;
     checks.equal_text(
         "authorization.terms",
         equal,
         format!(
-            "{} of {} on {} from {} to {}",
-            share.amount, terms.asset, terms.network, record.principal, share.to
+            "{due} of {} on {} from {} to {}",
+            terms.asset, terms.network, record.principal, share.to
         ),
         format!(
             "{} of {} on {network} from {} to {}",
@@ -151,7 +162,11 @@ fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> 
     const ID: &str = "authorization.nonce";
     let quote = record.quote_of(attempt);
     if let Some(challenge) = quote.and_then(|quote| quote.offered.challenge()) {
-        let (dictated, signed) = (challenge.nonce(), attempt.authorization.nonce());
+        let signed = attempt.authorization.nonce();
+        let dictated = match attempt.authorization.method() {
+            Method::Tempo => charge::memo(challenge, None),
+            Method::Eip3009 | Method::Permit2 => challenge.nonce(),
+        };
         checks.equal(ID, &hex::encode(dictated), &hex::encode(signed));
         return Ok(());
     }
@@ -169,6 +184,10 @@ fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> 
     let derive = match signed.method() {
         Method::Eip3009 => intent::authorization_nonce,
         Method::Permit2 => intent::permit2_nonce,
+        Method::Tempo => {
+            checks.fail(ID, "Only a challenge is paid so.");
+            return Ok(());
+        }
     };
     let expected = derive(id, &payer, &network, &asset, generation, part, None)?;
     checks.equal(ID, &hex::encode(expected), &hex::encode(signed.nonce()));

@@ -79,7 +79,7 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
 }
 
 fn rail(json: &Json) -> Result<Rail, Error> {
-    known(json, "method", &["eip3009", "permit2"])?;
+    known(json, "method", &["eip3009", "permit2", "tempo"])?;
     Ok(Rail {
         method: json.read("method", Method::from_json)?,
         protocol: json

@@ -1,0 +1,223 @@
+// Purchases by a Tempo transaction on a local chain with Tempo's rules: the official server issues the challenges, judges the
+// credentials and broadcasts. How often money moved is counted by what the token logged.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import http from "node:http";
+import { after, before, test } from "node:test";
+import { createPayer, findConflicts, verifyReceipt } from "counterfoil";
+import { challengeMemo, parseCredential, resolveTempo, tempoPayment } from "counterfoil/core";
+import { readEvidence } from "counterfoil/node";
+import { KEYS } from "../../demo/chain.mjs";
+import { counted, openJournal, thrown } from "./payer-stage.mjs";
+import { Mppx, NETWORK, TOKEN, privateKeyToAccount, startTempo, tempo, tempoSigner } from "./tempo-chain.mjs";
+
+const SECRET = "test-secret-not-real-0123456789abcdef";
+const REALM = "api.example.test";
+const account = privateKeyToAccount(KEYS.payer);
+const stops = [];
+let chain;
+/** How far the chain was moved on: the payer's clock goes with it. */
+let ahead = 0;
+const clock = () => Math.floor(Date.now() / 1000) + ahead;
+
+before(async () => {
+  chain = await startTempo();
+});
+after(() => {
+  for (const stop of stops) stop();
+  chain?.stop();
+});
+
+const addressOf = (name) => `0x${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
+
+/**
+ * A service on loopback. `fault` is what it does once money was asked for: `cut` breaks the connection after settling, `challenge` answers
+ * with a fresh challenge after settling, `sit` keeps the credential and answers with a fresh challenge.
+ */
+async function market({ fault, ...charge } = {}) {
+  const payTo = addressOf(`tempo ${stops.length}`);
+  const seller = { credentials: [], asked: 0, fault };
+  const method = tempo.charge({ currency: TOKEN, recipient: payTo, testnet: true, getClient: () => chain.client, ...charge });
+  const handle = Mppx.create({ methods: [method], secretKey: SECRET, realm: REALM }).charge({ amount: "0.01", externalId: "order-1" });
+  const server = http.createServer(async (req, res) => {
+    const url = `http://127.0.0.1:${server.address().port}${req.url}`;
+    const credential = req.headers.authorization;
+    if (credential) seller.credentials.push(credential);
+    else seller.asked += 1;
+    const ask = (headers) => handle(new Request(url, { headers }));
+    const sits = credential && seller.fault === "sit";
+    const answer = await ask(credential && !sits ? { authorization: credential } : {});
+    if (credential && seller.fault === "cut") return req.socket.destroy();
+    const again = credential && seller.fault === "challenge" ? await ask({}) : answer;
+    const response = again.status === 402 ? again.challenge : again.withReceipt(new Response("the report"));
+    res.writeHead(response.status, { ...Object.fromEntries(response.headers), date: new Date(clock() * 1000).toUTCString() });
+    res.end(Buffer.from(await response.arrayBuffer()));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  stops.push(() => (server.closeAllConnections(), server.close()));
+  return Object.assign(seller, { url: `http://127.0.0.1:${server.address().port}/report`, payTo, logs: () => chain.paid(payTo), transfers: async () => (await chain.paid(payTo)).length });
+}
+
+let purchases = 0;
+const another = () => ({ id: `transaction-${String((purchases += 1)).padStart(16, "0")}` });
+const signs = (change) => tempoSigner(chain.client, account, change);
+
+function buyer({ signTempo = signs(), journal = openJournal(), policy, ...rest } = {}) {
+  const allowed = { perCall: "20000", assets: [{ network: NETWORK, asset: TOKEN }], ...policy };
+  const signer = counted();
+  const alerts = [];
+  return { alerts, signer, signTempo, journal, payer: createPayer({ signer, ...(signTempo && { signTempo }), journal, clock, rpc: { [NETWORK]: chain.url }, onAlert: (finding) => alerts.push(finding), ...rest, policy: allowed }) };
+}
+
+test("the official server takes the transaction, and its receipt, the chain and the bundle agree", async () => {
+  const seller = await market();
+  const { payer, journal, signTempo, signer } = buyer();
+  const response = await payer.fetch(seller.url, { intent: another() });
+  const receipt = JSON.parse(Buffer.from(response.headers.get("payment-receipt"), "base64url"));
+  assert.equal(await response.text(), "the report");
+  assert.deepEqual([seller.asked, seller.credentials.length, signTempo.calls, signer.calls, await seller.transfers()], [1, 1, 1, 0, 1]);
+  const { challenge, source, payload } = parseCredential(seller.credentials[0]);
+  assert.deepEqual([source, payload.type], [`did:pkh:eip155:42431:${account.address}`, "transaction"]);
+  const payment = tempoPayment(payload.signature, challenge);
+  const [log] = await seller.logs();
+  assert.deepEqual([payment.hash, payment.memo], [receipt.reference, challengeMemo(challenge)]);
+  assert.deepEqual([log.transactionHash, log.topics[3]], [payment.hash, payment.memo]);
+
+  const [record] = await journal.intents();
+  assert.deepEqual([record.rail.protocol, record.rail.method], ["mpp", "tempo"]);
+  const [{ tempoPayment: order, signature }] = record.attempts;
+  assert.deepEqual([signature, order.hash], [payload.signature, payment.hash]);
+  await chain.finalizedAt(Number((await chain.block()).timestamp));
+  const read = { network: NETWORK, asset: TOKEN, payer: account.address, nonce: payment.memo, method: "tempo", recipient: seller.payTo, validBefore: payment.validBefore, hash: payment.hash };
+  const evidence = await readEvidence([chain.url, chain.url], read);
+  assert.equal(resolveTempo(payload.signature, challenge, {}, evidence).verdict, "paid");
+  const bundle = await payer.export(record.intentId);
+  const report = verifyReceipt(bundle, { evidence });
+  assert.deepEqual([report.verdict, report.checks.filter(({ state }) => state === "fail")], ["verified", []]);
+  assert.deepEqual(findConflicts([bundle]), []);
+});
+
+test("the answer is lost after settling: no second transfer, by this call or the next", async () => {
+  const seller = await market({ fault: "cut" });
+  const intent = another();
+  const { payer, signTempo } = buyer();
+  for (let n = 0; n < 2; n++) {
+    const error = await thrown(payer.fetch(seller.url, { intent }));
+    assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
+  }
+  assert.deepEqual([new Set(seller.credentials).size, signTempo.calls, await seller.transfers()], [1, 1, 1]);
+});
+
+test("challenged again after paying: the fresh challenge is never signed", async () => {
+  const seller = await market({ fault: "challenge" });
+  const intent = another();
+  const { payer, signTempo, journal } = buyer();
+  const error = await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
+  await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([new Set(seller.credentials).size, signTempo.calls, await seller.transfers()], [1, 1, 1]);
+  const [{ claim }] = await journal.intents();
+  assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
+});
+
+test("shares of several recipients go in one transaction", async () => {
+  const seller = await market({ splits: [{ amount: "0.002", recipient: addressOf("first") }, { amount: "0.001", recipient: addressOf("second") }] });
+  const { payer, journal } = buyer();
+  assert.equal(await (await payer.fetch(seller.url, { intent: another() })).text(), "the report");
+  const [{ attempts, intentId }] = await journal.intents();
+  assert.deepEqual(attempts[0].tempoPayment.transfers.map(({ amount }) => amount), ["7000", "2000", "1000"]);
+  assert.deepEqual((await journal.held()).map(({ amount }) => amount), ["10000"]);
+  assert.equal(BigInt((await seller.logs())[0].data), 7000n);
+  assert.notEqual(verifyReceipt(await payer.export(intentId)).verdict, "failed");
+});
+
+test("the service pays the fee: the hash is not known, the memo is", async () => {
+  const seller = await market({ fault: "cut", feePayer: privateKeyToAccount(KEYS.facilitator) });
+  const intent = another();
+  const { payer, journal, signTempo } = buyer();
+  const error = await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([error.code, error.money], ["paid_not_delivered", "proven"]);
+  const [{ attempts: [{ tempoPayment: order }], claim }] = await journal.intents();
+  assert.deepEqual([order.sponsored, order.hash, order.maxFee], [true, undefined, "0"]);
+  const [log] = await seller.logs();
+  assert.equal(claim.transaction, log.transactionHash);
+  assert.deepEqual([signTempo.calls, await seller.transfers()], [1, 1]);
+});
+
+const spoils = {
+  "a larger amount": ({ calls: [call, ...rest], ...wanted }) => ({ ...wanted, calls: [{ ...call, data: call.data.replace(/2710(?=.{64}$)/, "2711") }, ...rest] }),
+  "another recipient": ({ calls: [call, ...rest], ...wanted }) => ({ ...wanted, calls: [{ ...call, data: `${call.data.slice(0, 72)}ff${call.data.slice(74)}` }, ...rest] }),
+  "another memo": ({ calls: [call, ...rest], ...wanted }) => ({ ...wanted, calls: [{ ...call, data: `${call.data.slice(0, -2)}ff` }, ...rest] }),
+  "another token": ({ calls: [call, ...rest], ...wanted }) => ({ ...wanted, calls: [{ ...call, to: "0x20c0000000000000000000000000000000000002" }, ...rest] }),
+  "one more call": ({ calls, ...wanted }) => ({ ...wanted, calls: [...calls, ...calls] }),
+  "a later end": (wanted) => ({ ...wanted, validBefore: wanted.validBefore + 1 }),
+  "an earlier beginning": (wanted) => ({ ...wanted, validAfter: wanted.validBefore - 100 }),
+  "a lane of its own": (wanted) => ({ ...wanted, nonceKey: 5n }),
+  "another nonce": (wanted) => ({ ...wanted, nonce: 1 }),
+  "another chain": (wanted) => ({ ...wanted, chainId: 4217 }),
+  "another fee token": (wanted) => ({ ...wanted, feeToken: "0x20c0000000000000000000000000000000000000" }),
+  "a sponsor that was not asked for": ({ feeToken, ...wanted }) => ({ ...wanted, feePayer: true }),
+  "a fee above the cap": (wanted) => ({ ...wanted, gas: 6_000_000n }),
+};
+for (const [what, change] of Object.entries(spoils)) {
+  test(`signed with ${what}: nothing is sent`, async () => {
+    const seller = await market();
+    const { payer, journal } = buyer({ signTempo: signs(change) });
+    const error = await thrown(payer.fetch(seller.url, { intent: another() }));
+    assert.deepEqual([error.code, error.money], ["transaction_differs", "none"]);
+    assert.deepEqual([seller.credentials, await journal.held()], [[], []]);
+  });
+}
+
+test("signed by somebody else, or no transaction at all: nothing is sent", async () => {
+  const seller = await market();
+  const other = privateKeyToAccount(KEYS.facilitator);
+  const sign = async (key, code, signTempo) => {
+    const error = await thrown(buyer({ signTempo }).payer.fetch(seller.url, { intent: another() }));
+    assert.deepEqual([error.code, error.money], [code, "none"], key);
+  };
+  await sign("other", "signer_mismatch", tempoSigner(chain.client, other));
+  await sign("text", "signer_failed", async () => "signed");
+  await sign("bytes", "transaction_invalid", async () => "0x76c0");
+  await sign("throws", "signer_failed", async () => {
+    throw new Error("no");
+  });
+  assert.deepEqual([seller.credentials, await seller.transfers()], [[], 0]);
+});
+
+test("without a signer of transactions, without a list of tokens, or to a contract's account nothing is taken", async () => {
+  const seller = await market();
+  for (const [options, code] of [[{ signTempo: null }, "no_supported_payment_option"], [{ policy: { assets: undefined } }, "no_supported_payment_option"], [{ contractWallet: true }, "no_supported_payment_option"], [{ policy: { perCall: "9999" } }, "over_cap"], [{ policy: { recipients: [addressOf("else")] } }, "recipient_forbidden"]]) {
+    const { payer, signTempo } = buyer(options);
+    assert.equal((await thrown(payer.fetch(seller.url, { intent: another() }))).code, code, JSON.stringify(options));
+    assert.equal(signTempo?.calls ?? 0, 0);
+  }
+  assert.equal((await thrown((async () => buyer({ signTempo: "0x" }))())).field, "signTempo");
+});
+
+test("kept and challenged again: nothing new is signed before the proof of death, and then one transfer", async () => {
+  const seller = await market({ fault: "sit" });
+  const intent = another();
+  const { payer, signTempo, journal } = buyer({ policy: { maxWindow: 30 } });
+  const error = await thrown(payer.fetch(seller.url, { intent, signal: AbortSignal.timeout(4000) }));
+  assert.ok(error.code === "outcome_unknown" || error.name === "TimeoutError", error.name);
+  assert.deepEqual([signTempo.calls, (await journal.held()).map(({ state }) => state)], [1, ["reserved"]]);
+  const { payload } = parseCredential(seller.credentials[0]);
+  // The window is over, and so far that is no proof.
+  await chain.advance((ahead = 40));
+  await chain.finalizedAt(signTempo.asked[0].validBefore);
+  await thrown(payer.fetch(seller.url, { intent, signal: AbortSignal.timeout(4000) }));
+  assert.equal(signTempo.calls, 1);
+  await chain.advance(60);
+  ahead += 60;
+  await chain.finalizedAt(signTempo.asked[0].validBefore + 60);
+  assert.deepEqual((await payer.resume()).map(({ outcome, money }) => [outcome, money]), [["unpaid", "none"]]);
+  assert.deepEqual(await journal.held(), []);
+  const [{ attempts: [{ state, verdict }] }] = await journal.intents();
+  assert.deepEqual([state, verdict.verdict], ["dead", "dead"]);
+  // What the service kept is worth nothing any more.
+  await chain.rpc("eth_sendRawTransaction", [payload.signature]).catch(() => {});
+  await chain.finalizedAt(Number((await chain.block()).timestamp) + 1);
+  assert.equal(await seller.transfers(), 0);
+});
