@@ -686,6 +686,24 @@ fn another_secret_derives_another_nonce_and_is_refused() {
     assert_eq!(text(&take(&mut b, &document), "type"), "read_chain");
 }
 
+/// A challenge brings its own nonce: nothing that the taker derives would compete for it.
+#[test]
+fn what_pays_a_challenge_is_not_taken_into_another_journal() {
+    let (_, document) = under_way();
+    let challenge = r#"{"id":"c1","realm":"api.example","method":"evm","intent":"charge","request":"e30"}"#;
+    let changed = rewritten(&document, &host::KEY, |members| {
+        let quotes = document.get("quotes").unwrap().as_array().unwrap();
+        let quotes = quotes.iter().map(|quote| {
+            quote
+                .clone()
+                .with("requirements", json::parse(challenge).unwrap())
+                .with("required", json::parse(r#"{"scheme":"Payment"}"#).unwrap())
+        });
+        set(members, "quotes", Json::Array(quotes.collect()));
+    });
+    assert_eq!(code(&take(&mut worker("b"), &changed)), "mpp_unsupported");
+}
+
 /// A generation that is passed over has to be burnt on the chain, one by one.
 #[test]
 fn generations_are_walked() {

@@ -203,7 +203,7 @@ fn what_is_ordered_and_sent() {
             ),
         ),
         ("nonce", "0".to_owned()),
-        ("validBefore", (NOW + 60).to_string()),
+        ("validBefore", (NOW + 25).to_string()),
         ("feePayer", "false".to_owned()),
         ("feeToken", format!(r#""{TOKEN}""#)),
         ("maxFee", r#""50000""#.to_owned()),
@@ -468,30 +468,33 @@ fn what_is_not_taken() {
 #[test]
 fn the_window_is_short_whatever_the_policy_allows() {
     let mut host = payer();
-    host.config = host.config.replace(r#""maxWindow":60"#, r#""maxWindow":600"#);
-    let asked = ask_signer(&mut host, &asks("c1", "", ""));
+    // A seller whose clock runs ahead moves nothing.
+    let ahead = asks("c1", "", "").replace(
+        r#""headers":{"#,
+        r#""headers":{"date":"Mon, 21 Sep 2026 14:15:20 GMT","#,
+    );
+    let asked = ask_signer(&mut host, &ahead);
     let order = asked.get("sign").unwrap().get("transaction").unwrap();
     assert_eq!(
         order.get("validBefore").unwrap().to_text(),
-        (NOW + 120).to_string()
+        (NOW + 25).to_string()
     );
     let mut late = copy(&host);
-    host.now += 119;
-    late.now += 120;
-    assert_eq!(text(&host.on(&signed(&fixture("good", "long"))), "type"), "send");
+    host.now += 24;
+    late.now += 25;
+    assert_eq!(text(&host.on(&signed(&fixture("good", "c1"))), "type"), "send");
     assert_fails(
-        &late.on(&signed(&fixture("good", "long"))),
+        &late.on(&signed(&fixture("good", "c1"))),
         "expired_before_send",
         "none",
     );
-    // Thirty seconds from NOW.
+    // Ten seconds from NOW, by the challenge or by the policy.
     let mut host = payer();
-    let asked = ask_signer(&mut host, &asks("c1", "", r#", expires="2026-09-21T14:13:50Z""#));
-    let order = asked.get("sign").unwrap().get("transaction").unwrap();
-    assert_eq!(
-        order.get("validBefore").unwrap().to_text(),
-        (NOW + 30).to_string()
-    );
+    ask_signer(&mut host, &asks("c1", "", r#", expires="2026-09-21T14:13:30Z""#));
+    assert_eq!(text(&host.on(&signed(&fixture("good", "ends"))), "type"), "send");
+    let mut host = payer();
+    host.config = host.config.replace(r#""maxWindow":60"#, r#""maxWindow":10"#);
+    ask_signer(&mut host, &asks("c1", "", ""));
     assert_eq!(text(&host.on(&signed(&fixture("good", "ends"))), "type"), "send");
 }
 
@@ -608,13 +611,13 @@ fn over_is_not_yet_dead() {
     host.now += 200;
     // A second short of the margin, then one that is not final.
     let latest = host.on(&Told {
-        time: NOW + 119,
+        time: NOW + 84,
         ..NOTHING
     }
     .of(&read));
     assert_eq!(text(latest.get("read").unwrap(), "tag"), "latest");
     let end = host.on(&Told {
-        time: NOW + 121,
+        time: NOW + 86,
         ..NOTHING
     }
     .of(&latest));
@@ -634,7 +637,7 @@ fn after_a_proof_of_death_another_challenge_is_taken() {
             .as_ref()
             .map(|(hash, succeeded)| (hash.as_str(), *succeeded));
         let probe = host.on(&Told {
-            time: NOW + 120,
+            time: NOW + 85,
             receipt,
             logged: &[],
         }
@@ -675,7 +678,7 @@ fn half_a_read_is_no_proof_of_death() {
         let (mut host, read) = lost_answer();
         host.now += 200;
         let told = Told {
-            time: NOW + 120,
+            time: NOW + 85,
             ..NOTHING
         };
         let changed = told.of(&read).replace(from, to);
@@ -702,7 +705,7 @@ fn half_a_read_is_no_proof_of_death() {
             r#""searchedFrom""#,
             &format!(
                 r#""searchedTo":{{"number":"0x70","timestamp":"{:#x}"}},"searchedFrom""#,
-                NOW + 120
+                NOW + 85
             ),
         );
     host.on(&bounded);

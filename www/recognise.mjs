@@ -49,7 +49,7 @@ export function pasted(text) {
 }
 
 function isEvidence(value) {
-  return has(value, "chainId") && has(value, "block") && has(value, "authorizationState");
+  return has(value, "chainId") && has(value, "block") && (has(value, "authorizationState") || has(value, "searchedFrom"));
 }
 
 function has(value, name) {

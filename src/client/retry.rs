@@ -102,8 +102,11 @@ pub(super) fn unresolved_failure(state: &State, context: Context<'_>) -> Failure
         (_, Some("in_flight")) => Code::PaymentInFlight,
         _ => Code::OutcomeUnknown,
     };
-    let decidable = attempt
-        .valid_before()
+    let read = attempt.verdict.as_ref();
+    let decidable = read.and_then(|verdict| verdict.get("decidableAt")?.as_u64().ok());
+    let decidable = decidable
+        .unwrap_or(0)
+        .max(attempt.valid_before())
         .saturating_sub(context.now)
         .clamp(1, MAX_RETRY_AFTER);
     let failure = match split::moved(attempt) {

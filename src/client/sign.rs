@@ -136,7 +136,7 @@ fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<
     Ok(persist(state, None, Then::Send, context))
 }
 
-/// How long the window was when it was planned. The bounds themselves may stand in the seller's time; a transaction has but one.
+/// How long the window was when it was planned. The bounds themselves may stand in the seller's time; that of a transaction stands in ours.
 fn length(attempt: &Attempt) -> Seconds {
     let begins = match attempt.authorization.method() {
         Method::Tempo => attempt.planned_at,

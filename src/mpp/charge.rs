@@ -24,9 +24,9 @@ pub const TEMPO: &str = "tempo";
 const AUTHORIZATION_CREDENTIAL: &str = "authorization";
 /// The chain that a challenge of method `tempo` means when it names none.
 const TEMPO_CHAIN: u64 = 42_431;
-/// How long a transaction on Tempo is good for at most. The chain takes those of the expiring lane up to 300 seconds ahead; the sooner
-/// it ends, the sooner its end is known.
-const TEMPO_WINDOW: Seconds = 120;
+/// How long a transaction on Tempo is good for at most, as with the official client: the chain takes those of the expiring lane up to 30
+/// seconds ahead, or 300, depending on its version.
+const TEMPO_WINDOW: Seconds = 25;
 /// Version of the memo.
 const VERSION: u8 = 1;
 /// Recipients besides the main one, at most.

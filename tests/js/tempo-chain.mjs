@@ -1,5 +1,5 @@
-// A local chain with the rules of Tempo: anvil runs its transactions, its token standard and its fees. What a newer Tempo does otherwise it
-// does not know: an expiring nonce is 0 here.
+// A local chain with the rules of Tempo: anvil runs its transactions, its token standard and its fees, as of its fork T3. There an expiring
+// nonce is 0 and ends within 30 seconds.
 
 import { createRequire } from "node:module";
 import { startNode, tick } from "../../demo/chain.mjs";
@@ -21,7 +21,7 @@ const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 /** Starts it with a first block in the past, so that what is searched for begins behind it. */
 export async function startTempo() {
   const begin = Math.floor(Date.now() / 1000) - 900;
-  const { url, stop } = await startNode(["--network", "tempo", "--chain-id", "42431", "--timestamp", String(begin)]);
+  const { url, stop } = await startNode(["--network", "tempo", "--hardfork", "T3", "--chain-id", "42431", "--timestamp", String(begin)]);
   const chain = { ...tempoModerato, rpcUrls: { default: { http: [url] } } };
   const client = createClient({ chain, transport: http(url) });
   const rpc = (method, params = []) => client.request({ method, params });
