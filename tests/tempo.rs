@@ -354,6 +354,7 @@ fn copy(host: &Host) -> Host {
         now: host.now,
         rows: host.rows.clone(),
         state: host.state.clone(),
+        secret: host.secret,
         alerts: Vec::new(),
         findings: Vec::new(),
     }

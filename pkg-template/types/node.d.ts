@@ -1,5 +1,5 @@
 /** counterfoil/node: what needs a file system, and the reader of chain evidence. */
-import type { Address, ChainEvidence, Hex, JournalStore, Network, Rpc, TokenLayout, UnreadableEvidence } from "./values.js";
+import type { Address, ChainEvidence, Hex, JournalStore, Network, Rpc, Seconds, TokenLayout, UnreadableEvidence } from "./values.js";
 
 /**
  * A journal in one append-only file, each commit a line that is on the disk before `commit` resolves. `path` is the file, or a folder that gets

@@ -22,18 +22,16 @@ use crate::network::Network;
 use crate::quote;
 use crate::x402::settlement_response::{self, SettlementResponse};
 
-const DOES_NOT_PROVE: &[&str] = &[
+/// The last of it is about a payment on Tempo alone.
+static DOES_NOT_PROVE: [&str; 7] = [
     "That the answer was correct, complete or useful.",
     "Who operates the recipient's address.",
     "That the seller sent these bytes: the payer recorded the answer, the seller did not sign it.",
     "That the offer came from the seller: an offer is not signed.",
     "When each step happened: the times are the payer's own clock.",
     "That the payer kept no other journal: purchases outside this bundle are not seen.",
+    "That a Tempo network settles as its published rules say: they were followed, and run on a local node alone.",
 ];
-
-/// What a payment on Tempo adds to that.
-const TEMPO_DOES_NOT_PROVE: &str =
-    "That a Tempo network settles as its published rules say: they were followed, and run on a local node alone.";
 
 /// The report on a bundle.
 pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error> {
@@ -68,9 +66,8 @@ pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error>
     };
     let mut slots = records.iter().flat_map(Record::slots);
     let tempo = slots.any(|one| one.authorization.method() == Method::Tempo);
-    let limits = DOES_NOT_PROVE.iter().copied();
-    let limits: Vec<&str> = limits.chain(tempo.then_some(TEMPO_DOES_NOT_PROVE)).collect();
-    Ok(checks.report(facts, &limits))
+    let elsewhere = DOES_NOT_PROVE.split_last().filter(|_| !tempo);
+    Ok(checks.report(facts, elsewhere.map_or(&DOES_NOT_PROVE, |(_, plain)| plain)))
 }
 
 fn purchase(
