@@ -165,6 +165,9 @@ registry! {
     PrivateKeyInvalid "private_key_invalid" FixInput None "The private key is not 32 bytes between 1 and the group order.";
     SignatureInvalid "signature_invalid" FixInput None "Not a 65-byte low-s signature that recovers to an address.";
     PublicKeyInvalid "public_key_invalid" FixInput None "Not a point on secp256k1.";
+    JwkInvalid "jwk_invalid" FixInput None "Not a public key of a known algorithm, or one that is not for checking signatures.";
+    JwsInvalid "jws_invalid" FixInput None "Not a compact JWS of a known algorithm with the id of its key, or one whose header asks for what is never done.";
+    DidInvalid "did_invalid" FixInput None "Not a decentralised identifier, its document or a record of controllers, as far as they are read.";
     ContractSignature "contract_signature" ReadChain None "A contract wallet's signature, which only the chain can check.";
     SignerMismatch "signer_mismatch" Stop None "The signature was made by another key than the one named.";
     NonceInvalid "nonce_invalid" FixInput None "The nonce is not 32 bytes, or is all zero.";
@@ -296,6 +299,7 @@ registry! {
     ReceiptInvalid "receipt_invalid" FixInput None "Not a receipt or bundle of a known profile.";
     InputUnreadable "input_unreadable" FixInput Possible "An input could not be read to its end; what stands behind was not judged.";
     ResponseUnreadable "response_unreadable" FixInput Possible "The answer that was named could not be read.";
+    ProfileInvalid "profile_invalid" FixInput None "Not a description of a receipt's form, or one whose members are not covered by its signature.";
     NotLoaded "not_loaded" FixInput None "The WebAssembly module is not loaded yet; await load() first.";
     InternalError "internal_error" AskHuman Possible "The core stopped in the middle; the input was not judged.";
 }

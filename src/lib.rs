@@ -34,6 +34,12 @@ pub mod signing;
 
 pub mod secp256k1;
 
+pub mod jwk;
+
+pub mod jws;
+
+pub mod did;
+
 pub mod checked;
 
 pub mod erc1271;

@@ -1,11 +1,12 @@
 //! Proving a payment afterwards: one document, the caller's material, and a list of named checks.
 //!
-//! Profiles: a bare x402 settlement response or `Payment-Receipt` (header value or JSON), a gateway's receipt with the SHA-256 of the response, a
-//! counterfoil bundle, and a payer's claim. Trust comes from the material alone; what a document says of the chain is never believed.
+//! Profiles: a bare x402 settlement response or `Payment-Receipt` (header value or JSON), a gateway's receipt with the SHA-256 of the response, x402's
+//! signed offers and receipts, a form that the caller describes, a counterfoil bundle, and a payer's claim. Trust comes from the material
+//! alone; what a document says of the chain or of its own key is never believed.
 //!
 //! The verdict is `failed` when any check failed, `verified` when every required check passed, else `incomplete`. The ids
 //! of the checks are permanent: `format`, `intent.id`, `quote.request`, `quote.hash`, `authorization.{terms,domain,digest,nonce,signature}`,
-//! `payment.header`, `signature`, `record.consistent`, `claim.{statement,amount}`, `receipt.{challenge,time}`,
+//! `payment.header`, `signature`, `signer.authorized`, `record.consistent`, `claim.{statement,amount}`, `receipt.{challenge,time}`, `offer.expiry`,
 //! `settlement.{success,network,payer,payTo,asset,amount,transaction}`,
 //! `chain.{source,authorization,transfer,finality}`, `delivery.{hash,length}`,
 //! `expect.{kind,payer,payTo,resource,amount}`. In a bundle of several purchases each but `format` stands after
@@ -14,23 +15,33 @@
 mod bundle;
 mod checks;
 mod claimed;
+mod declared;
+mod entity;
 mod material;
 mod payment;
 mod profiles;
+mod readings;
 pub(crate) mod record;
+mod signer;
 
 use crate::base64;
 use crate::claim;
 use crate::error::Error;
 use crate::json::{self, Json};
+use crate::jws;
 use crate::mpp::{
     self,
     receipt::{Receipt, MAX_RECEIPT},
 };
 use crate::sale;
+use crate::x402::offer_receipt::{self, Artifact};
 use crate::x402::settlement_response::{self, SettlementResponse};
+use declared::Declared;
+use entity::SignedEntity;
+
 pub(crate) use checks::Report;
 pub(crate) use material::{Answer, Material, Trust};
+pub use signer::Made;
 
 fn ours(json: &Json) -> bool {
     let kind = json.get("type").and_then(|kind| kind.as_str().ok());
@@ -41,26 +52,33 @@ fn ours(json: &Json) -> bool {
 enum Profile {
     Bundle(Json),
     Claim(Json),
-    Statement(Box<profiles::Statement>),
+    Statement(Box<SignedEntity>),
     Payment(Box<Receipt>),
 }
 
-/// Verifies one document and reports. `body` is the answer's exact bytes.
+/// Verifies one document and reports. `bytes` are the answer's exact bytes, and behind them, where `material.bodyEnds` says so, what is under their
+/// content coding. `made` says whether the signature of a JWS was made.
 ///
-/// Errors in this order: those of the JSON reader, `receipt_invalid` (no known profile), those of the profile's fields,
-/// those of the material's fields.
-pub fn verify(receipt: &str, material: &Json, body: Option<&[u8]>) -> Result<Json, Error> {
-    let profile = profile(receipt)?;
-    let material = Material::read(material, body)?;
-    judge(profile, receipt, &material).map(|report| report.to_json())
+/// Errors in this order: those of the description in `material.profile`; those of the JSON reader, `receipt_invalid` (no known profile), those of the
+/// profile's fields; those of the material's other fields.
+pub fn verify(receipt: &str, material: &Json, bytes: Option<&[u8]>, made: Made) -> Result<Json, Error> {
+    let described = material
+        .read_opt("profile", Declared::read)
+        .map_err(|error| error.within("material"))?;
+    let profile = match described {
+        Some(described) => Profile::Statement(Box::new(described.entity(receipt)?)),
+        None => profile(receipt)?,
+    };
+    let material = Material::read(material, bytes)?;
+    judge(profile, receipt, &material, made).map(|report| report.to_json())
 }
 
 /// The report on one document, of which `text` is as it came.
-fn judge(profile: Profile, text: &str, material: &Material) -> Result<Report, Error> {
+fn judge(profile: Profile, text: &str, material: &Material, made: Made) -> Result<Report, Error> {
     match profile {
         Profile::Bundle(json) => bundle::judge(&json, material),
         Profile::Claim(json) => claimed::judge(text, &json, material),
-        Profile::Statement(statement) => profiles::judge(*statement, material),
+        Profile::Statement(statement) => entity::judge(*statement, material, made),
         Profile::Payment(receipt) => payment::judge(&receipt, material),
     }
 }
@@ -68,14 +86,14 @@ fn judge(profile: Profile, text: &str, material: &Material) -> Result<Report, Er
 /// The report on a document that stands inside another one: an object, or a text as [`verify`] takes it. Errors: those of [`verify`].
 pub(crate) fn judge_inside(document: &Json, material: &Material) -> Result<Report, Error> {
     match document {
-        Json::String(text) => judge(profile(text)?, text, material),
+        Json::String(text) => judge(profile(text)?, text, material, &jws::check),
         Json::Object(_) => {
             let profile = of_object(document.clone())?;
             let text = match profile {
                 Profile::Claim(_) => document.to_text(),
                 _ => String::new(),
             };
-            judge(profile, &text, material)
+            judge(profile, &text, material, &jws::check)
         }
         _ => Err(bundle::invalid("")),
     }
@@ -114,6 +132,9 @@ pub(crate) fn named(receipt: &str) -> Result<profiles::Named, Error> {
 
 fn profile(receipt: &str) -> Result<Profile, Error> {
     let text = receipt.trim();
+    if jws::is_jws(text) {
+        return Artifact::from_jws(text).map(artifact);
+    }
     if !text.starts_with('{') {
         let Some(bytes) = base64::decode_header(text).ok().filter(|_| !text.is_empty()) else {
             return Err(bundle::invalid(""));
@@ -137,6 +158,8 @@ fn of_object(json: Json) -> Result<Profile, Error> {
     } else if ours(&json) && !is(sale::receipt::TYPE) {
         // A document of ours that is not known here is not taken for a seller's.
         Err(bundle::invalid(""))
+    } else if offer_receipt::is_artifact(&json) {
+        Artifact::from_json(&json).map(artifact)
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
         SettlementResponse::from_json(&json).and_then(settlement)
     } else if mpp::receipt::is_receipt(&json) && !profiles::is_gateway(&json) {
@@ -150,4 +173,8 @@ fn of_object(json: Json) -> Result<Profile, Error> {
 
 fn settlement(response: SettlementResponse) -> Result<Profile, Error> {
     profiles::exact(response).map(|response| Profile::Statement(Box::new(response.into())))
+}
+
+fn artifact(artifact: Artifact) -> Profile {
+    Profile::Statement(Box::new(artifact.into()))
 }

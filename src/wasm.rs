@@ -13,6 +13,8 @@ mod audit;
 mod client;
 #[cfg(feature = "verify")]
 mod core;
+#[cfg(feature = "jws")]
+mod jws;
 #[cfg(feature = "pay")]
 mod mpp;
 #[cfg(feature = "verify")]
@@ -62,6 +64,9 @@ impl Input {
     }
 }
 
+/// Answers the call of that name, when it is one of its own.
+type Module = fn(&str, &Input) -> Option<Result<Json, Error>>;
+
 /// Runs the call of that name. Errors: `unknown_call`, those of the JSON reader, those of the function.
 pub fn call(
     name: &str,
@@ -90,13 +95,15 @@ fn run(
         bytes,
         secret,
     };
-    let modules: &[fn(&str, &Input) -> Option<Result<Json, Error>>] = &[
+    let modules: &[Module] = &[
         #[cfg(feature = "verify")]
         values::call,
         #[cfg(feature = "verify")]
         core::call,
         #[cfg(feature = "verify")]
         verify::call,
+        #[cfg(feature = "jws")]
+        jws::call,
         #[cfg(feature = "verify")]
         audit::call,
         #[cfg(feature = "verify")]

@@ -4,6 +4,7 @@
 //! echoed is ever re-written: member order, number literals and unknown members stay as they came.
 
 pub mod fee_split;
+pub mod offer_receipt;
 pub mod payment_identifier;
 pub mod payment_payload;
 pub mod payment_required;

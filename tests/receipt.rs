@@ -783,7 +783,12 @@ fn what_is_no_bundle_is_an_error() {
 /// Documents of every profile with the caller's material, and the verdict and checks that are expected of them.
 #[test]
 fn every_case() {
-    for (name, least) in [("cases", 81), ("claims", 40), ("claims-of-every-rail", 90)] {
+    for (name, least) in [
+        ("cases", 81),
+        ("claims", 40),
+        ("claims-of-every-rail", 90),
+        ("signed", 300),
+    ] {
         let path = format!("{}/tests/receipts/{name}.json", env!("CARGO_MANIFEST_DIR"));
         every_case_of(&path, least);
     }
@@ -795,20 +800,76 @@ fn every_case_of(path: &str, least: usize) {
     let mut failures = Vec::new();
     for case in cases {
         let id = case.get("id").unwrap().as_str().unwrap();
-        let body = case
-            .get("body")
-            .map(|body| hex::decode(body.as_str().unwrap()).unwrap());
+        let bytes = |name| {
+            case.get(name)
+                .map(|body| hex::decode(body.as_str().unwrap()).unwrap())
+        };
+        // Members of the case stand before those that the cases share.
+        let mut material = case.get("material").unwrap().clone();
+        if case.get("base").is_some() {
+            for (name, value) in file.get("base").unwrap().as_object().unwrap() {
+                if material.get(name).is_none() {
+                    material.set(name, value.clone());
+                }
+            }
+        }
+        let mut body = bytes("body");
+        if let (Some(body), Some(decoded)) = (&mut body, bytes("decodedBody")) {
+            material.set("bodyEnds", Json::number(body.len() as u64));
+            body.extend(decoded);
+        }
         let input = Json::object([
             ("receipt", case.get("receipt").unwrap().clone()),
-            ("material", case.get("material").unwrap().clone()),
+            ("material", material),
         ]);
-        let report = match wasm::call("verifyReceipt", &input.to_text(), body, None) {
-            Ok(report) => report,
-            Err(error) => {
+        let report = match (
+            wasm::call("verifyReceipt", &input.to_text(), body, None),
+            case.get("error"),
+        ) {
+            (Ok(report), None) => report,
+            (Err(error), Some(wanted)) => {
+                let is = |name: &str| wanted.get(name).unwrap().as_str().unwrap();
+                if (error.code.as_str(), error.field.as_str()) != (is("code"), is("field")) {
+                    failures.push(format!("{id}: {error}"));
+                }
+                continue;
+            }
+            (Err(error), None) => {
                 failures.push(format!("{id}: {error}"));
                 continue;
             }
+            (Ok(report), Some(_)) => {
+                failures.push(format!("{id}: {} and no error", verdict(&report)));
+                continue;
+            }
         };
+        for absent in case
+            .get("absent")
+            .map(|names| names.as_array().unwrap())
+            .unwrap_or_default()
+        {
+            if report
+                .get("facts")
+                .unwrap()
+                .get(absent.as_str().unwrap())
+                .is_some()
+            {
+                failures.push(format!("{id}: fact {} is there", absent.to_text()));
+            }
+        }
+        for (check, wanted) in case
+            .get("why")
+            .map(|whys| whys.as_object().unwrap())
+            .unwrap_or_default()
+        {
+            let checks = report.get("checks").unwrap().as_array().unwrap();
+            let found = checks
+                .iter()
+                .find(|one| one.get("id") == Some(&Json::text(check.as_str())));
+            if found.and_then(|one| one.get("why")) != Some(wanted) {
+                failures.push(format!("{id}: {check} is not for that reason"));
+            }
+        }
         let expected = case.get("verdict").unwrap().as_str().unwrap();
         if verdict(&report) != expected {
             let checks = report.get("checks").unwrap().to_text();
@@ -834,4 +895,43 @@ fn every_case_of(path: &str, least: usize) {
     }
     assert!(cases.len() >= least, "{} cases", cases.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Every letter of a signed receipt is covered: with another in its place it is refused or not verified.
+#[test]
+fn no_letter_of_a_signed_receipt_can_be_changed() {
+    let path = format!("{}/tests/receipts/signed.json", env!("CARGO_MANIFEST_DIR"));
+    let file = json::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let base = file.get("base").unwrap().as_object().unwrap();
+    let cases = file.get("cases").unwrap().as_array().unwrap();
+    for id in [
+        "receipt-proven",
+        "receipt-jws-ES256K-proven",
+        "receipt-jws-EdDSA-proven",
+        "receipt-jws-ES256-proven",
+    ] {
+        let case = cases
+            .iter()
+            .find(|case| case.get("id") == Some(&text(id)))
+            .unwrap();
+        let mut material = case.get("material").unwrap().clone();
+        base.iter()
+            .for_each(|(name, value)| material.set(name, value.clone()));
+        let verdict_of = |receipt: &str| {
+            let input = Json::object([("receipt", text(receipt)), ("material", material.clone())]);
+            wasm::call("verifyReceipt", &input.to_text(), None, None)
+                .map_or("refused".to_owned(), |report| verdict(&report).to_owned())
+        };
+        let receipt = case.get("receipt").unwrap().as_str().unwrap();
+        assert_eq!(verdict_of(receipt), "verified", "{id}");
+        for at in 0..receipt.len() {
+            for other in ["A", "0"] {
+                let changed = format!("{}{other}{}", &receipt[..at], &receipt[at + 1..]);
+                // The case of a hexadecimal digit in a signature or hash is no other value.
+                if changed != receipt && !changed.eq_ignore_ascii_case(receipt) {
+                    assert_ne!(verdict_of(&changed), "verified", "{id}: {other} at {at}");
+                }
+            }
+        }
+    }
 }

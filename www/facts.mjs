@@ -6,13 +6,19 @@ import { inUnits, networkName, visible, visibleAscii } from "./core.mjs";
 const KINDS = {
   bundle: "A payer's own record (counterfoil bundle)",
   settlement: "A seller's settlement response",
-  receipt: "A gateway's receipt",
+  receipt: "A seller's or gateway's receipt",
+  offer: "A seller's signed offer",
 };
 const STATUSES = {
   open: "Open: not known to have ended",
   delivered: "Paid, and the answer was received",
   paid_not_delivered: "Paid, and the answer was not received",
   released: "Closed by the payer as a claim",
+};
+const READINGS = {
+  exact: "The exact bytes",
+  decoded: "The bytes without their content coding",
+  canonical: "The RFC 8785 text of the JSON in them",
 };
 const known = (table, key) => (Object.hasOwn(table, key) ? table[key] : key);
 
@@ -27,6 +33,10 @@ const LINES = {
   transaction: ["Transaction", (hash) => ascii(hash, "the transaction")],
   delivered: ["Answer", (delivered) => (delivered === true ? "The bytes were checked" : "The bytes were not checked")],
   bodySha256: ["SHA-256 of the answer", (hash) => ascii(hash, "the digest")],
+  bodyReading: ["The digest is over", (reading) => text(known(READINGS, reading), "the reading")],
+  signer: ["Signed by", (signer) => ascii(signer, "the signer")],
+  issuedAt: ["Written at", time],
+  validUntil: ["Holds until", time],
   status: ["Status, by the record", (status) => text(known(STATUSES, status), "the status")],
   intentId: ["Intent", (id) => ascii(id, "the intent")],
   attempts: ["Signed payments", (count) => text(count, "the count")],
@@ -49,6 +59,11 @@ function amount(atomic, facts) {
   const units = inUnits(atomic, facts.token?.decimals);
   if (units === undefined) return [text(atomic, "the amount"), note("atomic units; the token is not known here")];
   return [element("span", { class: "amount" }, units), note(`${visible(facts.token.name)} (${visible(atomic)} atomic units)`)];
+}
+
+function time(seconds) {
+  const date = new Date(Number(seconds) * 1000);
+  return [text(seconds, "the time"), note(Number.isNaN(date.getTime()) ? "no date" : date.toISOString())];
 }
 
 function ascii(of, name) {

@@ -4,6 +4,7 @@ const LARGEST_DOCUMENT = 64 << 20;
 const LARGEST_HEADER = 64 << 10;
 const HEADER_NAME = /^\s*(?:x-)?payment-response\s*:\s*/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const DIGESTS = ["responseSha256", "response_sha256", "responseHash", "response_hash", "bodySha256", "body_sha256", "sha256",
   "contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
 
@@ -13,11 +14,13 @@ export function recognise(bytes) {
   const text = decode(bytes);
   if (text === undefined) return "bytes";
   const trimmed = text.trim();
-  if (!/^[[{]/.test(trimmed)) return trimmed.length <= LARGEST_HEADER && BASE64.test(trimmed) ? "statement" : "text";
+  if (!/^[[{]/.test(trimmed)) return trimmed.length <= LARGEST_HEADER && (BASE64.test(trimmed) || JWS.test(trimmed)) ? "statement" : "text";
   const value = parse(trimmed);
   if (isEvidence(value) || (Array.isArray(value) && value.length > 0 && value.every(isEvidence))) return "evidence";
   if (has(value, "type") && value.type === "counterfoil/bundle") return "bundle";
   if (has(value, "success") && has(value, "network")) return "statement";
+  if (has(value, "format") && has(value, "signature")) return "statement";
+  if (has(value, "payment") && has(value.payment, "tx_hash")) return "statement";
   if (DIGESTS.some((name) => has(value, name))) return "statement";
   return "text";
 }

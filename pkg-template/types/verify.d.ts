@@ -18,25 +18,36 @@ export interface Report {
   checks: Check[]; facts: Record<string, unknown>; doesNotProve: string[];
 }
 export interface Material {
-  /** The exact bytes of the answer. */
+  /** The exact bytes of the answer, as they arrived. */
   body?: Uint8Array;
   /** In place of `body`: its SHA-256 and length, where it was hashed elsewhere. */
   bodySha256?: Hex; bodyLength?: number;
+  /** Their content coding, where they still carry one. */
   bodyEncoding?: string;
+  /** What is under that coding, by whoever removed it; nothing is decompressed here. */
+  decodedBody?: Uint8Array;
+  /** The form of a receipt that is not known here, as docs/receipts.md describes it. */
+  profile?: unknown;
   authorization?: Authorization; domain?: Eip712Domain; signature?: Hex; requirements?: PaymentRequirements;
   /** Of a `Payment-Receipt`: the challenge that was paid; `facts.standing` says how far the receipt was confirmed. */
   challenge?: Challenge;
   evidence?: ChainEvidence | ChainEvidence[];
-  expect?: { kind?: "offer" | "receipt" | "settlement" | "payment_receipt" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount };
-  /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; blockHashes: headers taken as true, and then the
+  expect?: { kind?: "offer" | "receipt" | "settlement" | "payment_receipt" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount; maxAge?: Seconds };
+  /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; didDocuments: documents of `did:web`, fetched by you from where they
+   * belong; controllers: the TXT records at `_controllers.<domain>`; blockHashes: headers taken as true, and then the
    * sources of evidence are not: what they say counts as far as it is proven under one of these; layouts: token code beside the pinned. */
-  trust?: { signers?: string[]; keys?: unknown[]; blockHashes?: Hex[]; layouts?: TokenLayout[] };
+  trust?: {
+    signers?: string[]; keys?: unknown[]; didDocuments?: unknown[]; controllers?: { domain: string; records: string[] }[];
+    blockHashes?: Hex[]; layouts?: TokenLayout[];
+  };
   /** Against which the times of a document are held. */
   now?: Seconds;
 }
 /**
- * Verifies a receipt. Trust comes from the caller only, never from the document. The signature's check has the id "signature"; malformed input throws;
- * expired means now > validUntil; a bare signed artifact is at most "incomplete": settlement is required.
+ * Verifies a receipt of any known profile, or of the form in `material.profile`. Trust comes from the caller only, never from the document. The signature's
+ * check has the id "signature", whether its key may speak for the seller is "signer.authorized"; malformed input throws; expired means
+ * now > validUntil; a bare signed artifact is at most "incomplete": settlement is required. `facts.bodyReading` says what the digest of the answer
+ * is over: "exact", "decoded" or "canonical" (RFC 8785).
  */
 export function verifyReceipt(receipt: string | Uint8Array, material?: Material): Report;
 /**

@@ -20,7 +20,7 @@ pub(super) struct Line {
     payment_id: Option<String>,
     receipt: Json,
     response: Response,
-    pub material: Material,
+    pub material: Material<'static>,
 }
 
 /// The answer, as a line gives it.

@@ -43,12 +43,57 @@ impl Pointer {
         }
     }
 
+    /// What stands there, by RFC 6901 alone: `*` is a name like any other.
+    pub fn find<'a>(&self, value: &'a Json) -> Option<&'a Json> {
+        self.0.iter().try_fold(value, |value, token| match value {
+            Json::Object(members) => members
+                .iter()
+                .find(|(name, _)| name == token)
+                .map(|(_, value)| value),
+            // An index has no leading zeros.
+            Json::Array(items) => {
+                let index: usize = token.parse().ok()?;
+                items.get(index).filter(|_| index.to_string() == *token)
+            }
+            _ => None,
+        })
+    }
+
+    /// The value without the member that stands there; an element of an array stays.
+    pub fn removed(&self, value: &Json) -> Json {
+        removed(value, &self.0)
+    }
+
+    /// The first step of the way.
+    pub fn first(&self) -> Option<&str> {
+        self.0.first().map(String::as_str)
+    }
+
     /// The text of RFC 6901.
     pub fn to_text(&self) -> String {
         self.0
             .iter()
             .map(|token| format!("/{}", token.replace('~', "~0").replace('/', "~1")))
             .collect()
+    }
+}
+
+fn removed(value: &Json, way: &[String]) -> Json {
+    let Some((token, rest)) = way.split_first() else {
+        return value.clone();
+    };
+    match value {
+        Json::Object(_) if rest.is_empty() => value.clone().without(token),
+        Json::Object(members) => Json::Object(
+            members
+                .iter()
+                .map(|(name, value)| match name == token {
+                    true => (name.clone(), removed(value, rest)),
+                    false => (name.clone(), value.clone()),
+                })
+                .collect(),
+        ),
+        other => other.clone(),
     }
 }
 

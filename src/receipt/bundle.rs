@@ -272,23 +272,22 @@ fn delivered(
         .map(base64::decode_header)
         .transpose()
         .map_err(|e| e.within("delivery.body"))?;
-    let stored = stored.map(|body| (Answer::of(&body), false));
+    let stored = stored
+        .as_deref()
+        .map(|body| (Answer::of(body), false, Some(body)));
     // Bytes handed in are about the one purchase that was delivered; among several they would be about none.
     let only = all.iter().filter(|record| record.delivery.is_some()).count() == 1;
-    let given = material
-        .answer
-        .filter(|_| only)
-        .map(|answer| (answer, material.coded));
+    let given = material.given().filter(|_| only);
     // Where both are there, the one that differs is shown.
-    let differs = |(answer, coded): &(Answer, bool)| !coded && answer.sha256 != delivery.sha256;
+    let differs = |(answer, coded, _): &(Answer, bool, _)| !coded && answer.sha256 != delivery.sha256;
     match stored
         .filter(differs)
-        .or(given.filter(|(_, coded)| !coded))
+        .or(given.filter(|(_, coded, _)| !coded))
         .or(stored)
         .or(given)
     {
-        Some((answer, coded)) => {
-            material::delivery(checks, &delivery.sha256, Some(delivery.length), &answer, coded);
+        Some(found) => {
+            material::delivery(checks, &delivery.sha256, Some(delivery.length), found);
         }
         None => {
             checks.missing(

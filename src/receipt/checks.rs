@@ -58,8 +58,18 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
     ),
     (
         "signature",
-        "The payer signed it",
-        "The signature recovers to the payer.",
+        "It is signed by whom it says",
+        "The signature over exactly these members is that of the key or account named.",
+    ),
+    (
+        "signer.authorized",
+        "The signer may speak for the seller",
+        "The key is one that you trust for this.",
+    ),
+    (
+        "offer.expiry",
+        "The offer still holds",
+        "The time that it names is not over.",
     ),
     (
         "record.consistent",
@@ -83,8 +93,8 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
     ),
     (
         "receipt.time",
-        "The receipt's time has come",
-        "The time that it names is not in the future.",
+        "The receipt's time fits",
+        "The time that it names is plausible, not in the future and not older than you allow.",
     ),
     (
         "settlement.success",
@@ -269,6 +279,11 @@ impl Checks {
             (State::Fail, "The two sides differ.")
         };
         self.add(id, true, state, why, Some((expected, actual)));
+    }
+
+    /// A required comparison that failed, both sides shown, and why.
+    pub fn differ(&mut self, id: &str, why: &str, expected: String, actual: String) {
+        self.add(id, true, State::Fail, why, Some((expected, actual)));
     }
 
     /// Takes the check of this id from several lists: the first that failed, else the first that was not made, else the

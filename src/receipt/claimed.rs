@@ -294,8 +294,8 @@ fn moved(transfer: &Transfer, verdict: Option<&Verdict>, checks: &mut Checks) {
 
 /// Which answer is missing, and whether it is the one handed in.
 fn missing(claim: &Claim, material: &Material, checks: &mut Checks) {
-    match (&claim.response_sha256, &material.answer) {
-        (Some(hash), Some(answer)) => material::delivery(checks, hash, None, answer, material.coded),
+    match (&claim.response_sha256, material.given()) {
+        (Some(hash), Some(found)) => material::delivery(checks, hash, None, found),
         (Some(_), None) => checks.skip(
             "delivery.hash",
             "The claim names the digest of the answer that it misses; hand in an answer to compare.",

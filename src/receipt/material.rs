@@ -1,6 +1,8 @@
 //! What the caller brings: the bytes, the authorization, the chain evidence and what is expected. All trust comes from here.
 
 use super::checks::Checks;
+use super::readings;
+use super::signer::Signers;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::digest;
@@ -37,8 +39,12 @@ impl Answer {
 
 /// The caller's material, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Material {
+pub(crate) struct Material<'a> {
     pub answer: Option<Answer>,
+    /// The bytes of the answer, where they are here.
+    pub body: Option<&'a [u8]>,
+    /// What is under their content coding, by the host that removed it.
+    pub decoded: Option<&'a [u8]>,
     /// The answer's bytes still carry a content coding.
     pub coded: bool,
     pub authorization: Option<Authorization>,
@@ -59,15 +65,18 @@ pub(crate) struct Material {
 pub(crate) struct Trust {
     block_hashes: Option<Vec<[u8; 32]>>,
     layouts: Vec<Layout>,
+    /// Who may sign for the seller.
+    pub(super) signers: Signers,
 }
 
 impl Trust {
-    /// Reads `{blockHashes?, layouts?}`.
+    /// Reads `{blockHashes?, layouts?}` and what [`Signers::read`] reads.
     pub fn read(json: &Json) -> Result<Trust, Error> {
         json.as_object()?;
         Ok(Trust {
             block_hashes: json.read_opt("blockHashes", evidence::block_hashes)?,
             layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
+            signers: Signers::read(json)?,
         })
     }
 
@@ -86,21 +95,36 @@ impl Trust {
 pub(crate) struct Expect {
     kind: Option<String>,
     payer: Option<Address>,
-    pay_to: Option<Address>,
+    pub pay_to: Option<Address>,
     resource: Option<String>,
     amount: Option<Amount>,
+    /// The most seconds that a receipt may be old.
+    pub max_age: Option<Seconds>,
 }
 
-impl Material {
-    /// Reads the material. Errors: those of its fields, below `material`.
-    pub fn read(json: &Json, body: Option<&[u8]>) -> Result<Material, Error> {
-        let mut material = Material::fields(json).map_err(|error| error.within("material"))?;
-        material.answer = body.map(Answer::of).or(material.answer);
-        Ok(material)
+impl<'a> Material<'a> {
+    /// Reads the material. `bytes` are those of the answer, and behind them what is under its content coding where `bodyEnds` says that they end
+    /// earlier. Errors: those of its fields, below `material`; `number_out_of_range` at `bodyEnds`.
+    pub fn read(json: &Json, bytes: Option<&'a [u8]>) -> Result<Material<'a>, Error> {
+        let read = || {
+            let mut material = Material::fields(json)?;
+            let split = json.read_opt("bodyEnds", |end| {
+                let range = || Error::new(Code::NumberOutOfRange, "");
+                let end = usize::try_from(end.as_u64()?).map_err(|_| range())?;
+                bytes.unwrap_or_default().split_at_checked(end).ok_or_else(range)
+            })?;
+            (material.body, material.decoded) = match split {
+                Some((body, decoded)) => (Some(body), Some(decoded)),
+                None => (bytes, None),
+            };
+            material.answer = material.body.map(Answer::of).or(material.answer);
+            Ok(material)
+        };
+        read().map_err(|error: Error| error.within("material"))
     }
 
     /// Its fields, of which the answer's digest stands for its bytes.
-    pub fn fields(json: &Json) -> Result<Material, Error> {
+    pub fn fields(json: &Json) -> Result<Material<'a>, Error> {
         json.as_object()?;
         let sha256 = |hash: &Json| hex::decode_array(hash.as_str()?);
         let length = json.read_opt("bodyLength", Json::as_u64)?;
@@ -115,6 +139,8 @@ impl Material {
             answer: json
                 .read_opt("bodySha256", sha256)?
                 .map(|sha256| Answer { sha256, length }),
+            body: None,
+            decoded: None,
             coded: !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"),
             authorization: json.read_opt("authorization", Authorization::from_json)?,
             domain: json.read_opt("domain", Domain::from_json)?,
@@ -134,7 +160,13 @@ impl Material {
     }
 }
 
-impl Material {
+impl Material<'_> {
+    /// The answer as a payer records it, without its content coding; whether it still carries one; and its bytes, where they are here.
+    pub fn given(&self) -> Option<Delivered<'_>> {
+        let plain = self.decoded.map(|plain| (Answer::of(plain), false, Some(plain)));
+        plain.or(self.answer.map(|answer| (answer, self.coded, self.body)))
+    }
+
     /// The payer's signature as a claim, where all of it is here and well formed.
     pub fn claim(&self) -> Option<Claim> {
         let (authorization, domain) = (self.authorization.as_ref()?, self.domain.as_ref()?);
@@ -155,6 +187,7 @@ impl Expect {
             pay_to: json.read_opt("payTo", Address::from_json)?,
             resource: json.read_opt("resource", |url| web_url(url.as_str()?))?,
             amount: json.read_opt("amount", Amount::from_json)?,
+            max_age: json.read_opt("maxAge", Json::as_u64)?,
         })
     }
 }
@@ -449,13 +482,15 @@ pub(super) fn transaction(
     }
 }
 
+/// An answer, whether it still carries a content coding, and its bytes where they are here.
+pub(super) type Delivered<'a> = (Answer, bool, Option<&'a [u8]>);
+
 /// Checks the answer against the recorded digest and, where both are known, its length against the recorded one.
 pub(super) fn delivery(
     checks: &mut Checks,
     sha256: &[u8; 32],
     length: Option<u64>,
-    answer: &Answer,
-    coded: bool,
+    (answer, coded, bytes): Delivered,
 ) {
     let actual = answer.sha256;
     if coded && actual != *sha256 {
@@ -465,12 +500,13 @@ pub(super) fn delivery(
         );
         return;
     }
-    checks.equal_text(
-        "delivery.hash",
-        actual == *sha256,
-        hex::encode(sha256),
-        hex::encode(actual),
-    );
+    if actual == *sha256 {
+        checks.equal_text("delivery.hash", true, hex::encode(sha256), hex::encode(actual));
+    } else {
+        let found = bytes.and_then(|bytes| readings::difference(sha256, bytes));
+        let why = found.unwrap_or("The two sides differ.");
+        checks.differ("delivery.hash", why, hex::encode(sha256), hex::encode(actual));
+    }
     if let (Some(length), Some(actual)) = (length, answer.length) {
         checks.equal("delivery.length", &length, &actual);
     }

@@ -3,8 +3,8 @@
 //! `amount_recipient_currency_match`, `bound_to_challenge`. The last rests on the nonce, which the challenge dictates.
 
 use super::checks::{Checks, Report};
+use super::entity;
 use super::material::{self, Material, Said, Subject};
-use super::profiles;
 use crate::error::Error;
 use crate::evidence::{self, VerdictKind};
 use crate::hex;
@@ -20,9 +20,6 @@ const DOES_NOT_PROVE: &[&str] = &[
     "That the payer received the answer.",
 ];
 
-/// A service's clock may be this far ahead, in seconds.
-const AHEAD: u64 = 300;
-
 /// The report on a receipt.
 pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Error> {
     let mut checks = Checks::default();
@@ -34,7 +31,7 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
         None => checks.missing("receipt.challenge", "Hand in the challenge that was paid."),
     }
     match material.now {
-        Some(now) if receipt.timestamp <= now.saturating_add(AHEAD) => checks.pass("receipt.time"),
+        Some(now) if receipt.timestamp <= now.saturating_add(entity::AHEAD) => checks.pass("receipt.time"),
         Some(_) => checks.fail("receipt.time", "It names a time that has not come."),
         None => checks.skip("receipt.time", "The present time was not handed in."),
     }
@@ -45,7 +42,7 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
         terms: terms.clone(),
         ..material.clone()
     };
-    profiles::authorized(&mut checks, material)?;
+    entity::authorized(&mut checks, material, "signature")?;
     let signed = material.authorization.as_ref();
     match (signed, challenge) {
         (Some(signed), Some(challenge)) => checks.equal(

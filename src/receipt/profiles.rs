@@ -1,32 +1,56 @@
-//! The profiles of a single statement by a seller: an x402 settlement response, or a gateway's receipt with the SHA-256 of
-//! the response. Neither is signed, so each proves only what the caller's material confirms.
+//! The readers of single statements: an x402 settlement response, a gateway's receipt with the SHA-256 of the response, and the signed offers and
+//! receipts of x402. Each gives a [`SignedEntity`]; what is then checked is the same for all.
 
-use super::checks::{Checks, Report};
-use super::material::{self, Material, Said, Subject};
+use super::entity::SignedEntity;
+use super::material::Subject;
+use super::readings::{self, Reading};
 use crate::address::Address;
-use crate::amount::Amount;
+use crate::amount::{self, Amount};
 use crate::base64;
+use crate::digest;
 use crate::error::{Code, Error};
-use crate::evidence;
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
+use crate::time;
+use crate::x402::offer_receipt::{Artifact, Kind, Name};
 use crate::x402::settlement_response::SettlementResponse;
 
-const DOES_NOT_PROVE: &[&str] = &[
+const STATEMENT: &[&str] = &[
     "That the answer was correct, complete or useful.",
     "Who operates the recipient's address.",
     "That the seller wrote this document: it carries no signature of the seller.",
     "That the payer received the answer.",
 ];
+const OFFER: &[&str] = &[
+    "That anybody paid, or was served: an offer is made before.",
+    "That this offer is the one that was accepted, unless price and authorization were handed in and compared.",
+    "Who operates the recipient's address.",
+    "That the key's owner made it: a key may have been stolen.",
+];
+const RECEIPT: &[&str] = &[
+    "That the answer was correct, complete or useful.",
+    "Which answer was delivered: the receipt holds no digest of it.",
+    "How much was paid, to whom and in which token: the receipt does not say it; what is shown of it is what you handed in.",
+    "That this receipt is for one payment only: without a transaction it fits every payment of this payer at that time.",
+    "Who operates the recipient's address.",
+    "That the key's owner made it: a key may have been stolen.",
+];
 
-/// An unsigned statement of a seller.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Statement {
-    success: Option<bool>,
-    /// SHA-256 of what was under the response's content coding.
-    decoded: Option<[u8; 32]>,
-    subject: Subject,
+const SIGNED: &[&str] = &[
+    "That the answer was correct, complete or useful.",
+    "Who operates the recipient's address.",
+    "That the key's owner made it: a key may have been stolen.",
+    "That your description of its form is the signer's own.",
+];
+
+/// What a receipt of a described form does not prove, signed or not.
+pub(super) const fn limits(signed: bool) -> &'static [&'static str] {
+    if signed {
+        SIGNED
+    } else {
+        STATEMENT
+    }
 }
 
 /// Which answer a seller's receipt says was bought, in which transaction and by whom.
@@ -37,12 +61,12 @@ pub(crate) struct Named {
     pub payer: Option<Address>,
 }
 
-impl From<Statement> for Named {
-    fn from(statement: Statement) -> Named {
+impl From<SignedEntity> for Named {
+    fn from(entity: SignedEntity) -> Named {
         Named {
-            sha256: statement.decoded.or(statement.subject.sha256),
-            transaction: statement.subject.transaction,
-            payer: statement.subject.payer,
+            sha256: entity.decoded.or(entity.subject.sha256),
+            transaction: entity.subject.transaction,
+            payer: entity.subject.payer,
         }
     }
 }
@@ -56,11 +80,10 @@ pub(super) fn exact(response: SettlementResponse) -> Result<SettlementResponse, 
     Ok(response)
 }
 
-impl From<SettlementResponse> for Statement {
-    fn from(response: SettlementResponse) -> Statement {
-        Statement {
+impl From<SettlementResponse> for SignedEntity {
+    fn from(response: SettlementResponse) -> SignedEntity {
+        SignedEntity {
             success: Some(response.success),
-            decoded: None,
             subject: Subject {
                 kind: "settlement",
                 network: Some(response.network),
@@ -69,6 +92,49 @@ impl From<SettlementResponse> for Statement {
                 transaction: Some(response.transaction).filter(|hash| !hash.is_empty()),
                 ..Subject::default()
             },
+            does_not_prove: STATEMENT,
+            ..SignedEntity::default()
+        }
+    }
+}
+
+impl From<Artifact> for SignedEntity {
+    fn from(artifact: Artifact) -> SignedEntity {
+        let said = artifact.payload;
+        let (kind, does_not_prove) = match said.kind {
+            Kind::Offer => ("offer", OFFER),
+            Kind::Receipt => ("receipt", RECEIPT),
+        };
+        let mut foreign = Vec::new();
+        let mut read = |member: &'static str, name: Option<Name>| match name? {
+            Name::Address(address) => Some(address),
+            Name::Text(text) => {
+                foreign.push((member, text));
+                None
+            }
+        };
+        let asset = read("asset", said.asset);
+        let payer = read("payer", said.payer);
+        let pay_to = read("payTo", said.pay_to);
+        foreign.extend(said.scheme.map(|scheme| ("scheme", scheme)));
+        SignedEntity {
+            subject: Subject {
+                kind,
+                network: Some(said.network),
+                asset,
+                payer,
+                pay_to,
+                amount: said.amount,
+                resource: Some(said.resource_url),
+                transaction: said.transaction,
+                ..Subject::default()
+            },
+            foreign,
+            issued_at: said.issued_at,
+            valid_until: said.valid_until,
+            proof: Some(artifact.proof),
+            does_not_prove,
+            ..SignedEntity::default()
         }
     }
 }
@@ -97,6 +163,11 @@ fn any(json: &Json, names: &[&str]) -> bool {
     names.iter().any(|name| json.get(name).is_some())
 }
 
+/// The older form of a gateway's receipt: the payment in an object of its own, and the answer itself in place of its digest.
+fn payment(json: &Json) -> Option<&Json> {
+    json.get("payment").filter(|payment| any(payment, TRANSACTION))
+}
+
 /// Whether this object carries a digest of the response, which a settlement response never does.
 pub(super) fn has_digest(json: &Json) -> bool {
     any(json, HASH) || any(json, DIGEST) || described(json).is_some()
@@ -110,12 +181,15 @@ fn described(json: &Json) -> Option<&Json> {
 
 /// Whether this object looks like a gateway's receipt: a digest of the response, or a payer and a transaction.
 pub(super) fn is_gateway(json: &Json) -> bool {
-    has_digest(json) || (any(json, TRANSACTION) && any(json, &["payer"]))
+    payment(json).is_some() || has_digest(json) || (any(json, TRANSACTION) && any(json, &["payer"]))
 }
 
 /// Reads a gateway's receipt. Errors: `receipt_invalid` when a digest or a transaction is malformed, or one thing is said in two
 /// ways; those of the fields.
-pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
+pub(super) fn gateway(json: &Json) -> Result<SignedEntity, Error> {
+    if let Some(payment) = payment(json) {
+        return older(json, payment).map_err(|error| error.within("payment"));
+    }
     let hash = |hash: &Json| sha256(hash.as_str()?);
     let within = |error: Error| error.within("response");
     let sent = described(json)
@@ -149,9 +223,11 @@ pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
             .map(hex::encode)
             .map_err(|_| Error::new(Code::ReceiptInvalid, "")),
     })?;
-    Ok(Statement {
+    Ok(SignedEntity {
         success: json.read_opt("success", Json::as_bool)?,
         decoded,
+        readings: readings::ALL.to_vec(),
+        does_not_prove: STATEMENT,
         subject: Subject {
             kind: "receipt",
             network,
@@ -168,6 +244,60 @@ pub(super) fn gateway(json: &Json) -> Result<Statement, Error> {
             sha256: bare.or(header),
             delivered: false,
         },
+        ..SignedEntity::default()
+    })
+}
+
+/// Reads the older form. Its amount is in atomic units, or where it has a point in whole ones of a token with six places, which is what such gateways
+/// take; the answer in it counts as its RFC 8785 text, or as its bytes where it is text.
+fn older(json: &Json, payment: &Json) -> Result<SignedEntity, Error> {
+    let token = payment.read_opt("token", Json::as_str)?;
+    let symbol = token.filter(|token| !token.starts_with("0x"));
+    let (sha256, readings) = match json.get("response") {
+        None => (None, Vec::new()),
+        Some(Json::String(text)) => (
+            Some(digest::sha256(text.as_bytes())),
+            vec![Reading::Exact, Reading::Decoded],
+        ),
+        Some(value) => (
+            Some(digest::sha256(value.to_canonical()?.as_bytes())),
+            vec![Reading::Canonical],
+        ),
+    };
+    let said = gateway(&payment.clone().without("amount").without("token"))?;
+    let amount = payment.read_opt("amount", |amount| match amount.as_str() {
+        Ok(units) if units.contains('.') => amount::parse_units(units, 6),
+        _ => Amount::from_json(amount),
+    })?;
+    let asset = payment.read_opt("token", |token| match symbol {
+        Some(_) => Ok(None),
+        None => Address::from_json(token).map(Some),
+    })?;
+    let payer = field(json, &["payer"], Address::from_json)?;
+    if payer.is_some() && said.subject.payer.is_some() && payer != said.subject.payer {
+        return Err(Error::new(Code::ReceiptInvalid, "payer"));
+    }
+    Ok(SignedEntity {
+        subject: Subject {
+            amount,
+            asset: asset.flatten(),
+            payer: payer.or(said.subject.payer),
+            sha256,
+            ..said.subject
+        },
+        foreign: symbol
+            .map(|symbol| ("symbol", symbol.to_owned()))
+            .into_iter()
+            .collect(),
+        readings,
+        issued_at: payment.read_opt("confirmed_at", |at| {
+            let seconds = match at {
+                Json::String(text) => time::parse_rfc3339(text),
+                number => time::parse_seconds(number).ok(),
+            };
+            seconds.ok_or_else(|| Error::new(Code::TimeInvalid, ""))
+        })?,
+        ..said
     })
 }
 
@@ -198,174 +328,10 @@ fn sha256(text: &str) -> Result<[u8; 32], Error> {
 }
 
 /// `sha-256=:<base64>:` of RFC 9530. Error: `receipt_invalid`.
-fn digest_field(text: &str) -> Result<[u8; 32], Error> {
+pub(super) fn digest_field(text: &str) -> Result<[u8; 32], Error> {
     text.strip_prefix("sha-256=:")
         .and_then(|rest| rest.strip_suffix(':'))
         .and_then(|encoded| base64::decode_header(encoded).ok())
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| Error::new(Code::ReceiptInvalid, ""))
-}
-
-/// The report on a seller's statement.
-pub(super) fn judge(statement: Statement, material: &Material) -> Result<Report, Error> {
-    let Statement {
-        success,
-        decoded,
-        mut subject,
-    } = statement;
-    // Bytes that still carry their coding are those that were sent; others are what was under it.
-    if !material.coded {
-        subject.sha256 = decoded.or(subject.sha256);
-    }
-    let mut checks = Checks::default();
-    checks.pass("format");
-    if let Some(success) = success {
-        checks.equal("settlement.success", &true, &success);
-    }
-    authorized(&mut checks, material)?;
-
-    let network = match (&material.domain, &material.terms) {
-        (Some(domain), _) => Some(material::network_of(domain)?),
-        (None, Some(terms)) => Some(terms.network.clone()),
-        (None, None) => None,
-    };
-    let authorization = material.authorization.as_ref();
-    let why = "Hand in the authorization and its domain.";
-    compare(
-        &mut checks,
-        "settlement.network",
-        network.as_ref(),
-        subject.network.as_ref(),
-        why,
-    );
-    compare(
-        &mut checks,
-        "settlement.payer",
-        authorization.map(|one| &one.from),
-        subject.payer.as_ref(),
-        why,
-    );
-    let recipient = authorization.map(|one| one.to);
-    compare(
-        &mut checks,
-        "settlement.payTo",
-        recipient.as_ref(),
-        subject.pay_to.as_ref(),
-        why,
-    );
-    compare(
-        &mut checks,
-        "settlement.amount",
-        authorization.map(|one| &one.value),
-        subject.amount.as_ref(),
-        why,
-    );
-
-    let asset = material.domain.as_ref().map(|domain| domain.verifying_contract);
-    let asset = asset
-        .or(material.terms.as_ref().map(|terms| terms.asset))
-        .or(subject.asset);
-    let network = network.or(subject.network.clone());
-    compare(
-        &mut checks,
-        "settlement.asset",
-        asset.as_ref(),
-        subject.asset.as_ref(),
-        why,
-    );
-    let known = authorization
-        .zip(network.clone())
-        .zip(asset)
-        .map(|((authorization, network), asset)| {
-            (
-                core::slice::from_ref(authorization),
-                material.trust.context(network, asset),
-            )
-        });
-    let resolve = known.map(|(authorizations, context)| {
-        move |evidence: &[Json]| evidence::resolve(authorizations, &context, evidence)
-    });
-    let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(
-        &mut checks,
-        resolve,
-        &material.evidence,
-        Said::of(success != Some(false)),
-    );
-    material::transaction(
-        &mut checks,
-        subject.network.as_ref(),
-        subject.transaction.as_deref(),
-        verdict.as_ref(),
-    );
-
-    match (&subject.sha256, &material.answer) {
-        (Some(hash), Some(answer)) => material::delivery(&mut checks, hash, None, answer, material.coded),
-        (Some(_), None) => checks.missing("delivery.hash", "Hand in the exact bytes of the answer."),
-        (None, _) => checks.skip("delivery.hash", "This document holds no digest of the answer."),
-    }
-    subject.delivered = checks.passed("delivery.hash");
-
-    // What was signed says more than what the seller repeats of it; where both speak, they were compared above.
-    subject.network = subject.network.or(network);
-    subject.asset = subject.asset.or(asset);
-    subject.payer = subject.payer.or(authorization.map(|one| one.from));
-    subject.pay_to = subject.pay_to.or(authorization.map(|one| one.to));
-    subject.amount = subject.amount.or(authorization.map(|one| one.value));
-    subject.compare_expected(&material.expect, &mut checks);
-    Ok(checks.report(subject.facts(), DOES_NOT_PROVE))
-}
-
-/// The checks on what was signed, as far as it was handed in.
-pub(super) fn authorized(checks: &mut Checks, material: &Material) -> Result<(), Error> {
-    let (authorization, domain) = (&material.authorization, &material.domain);
-    if let (Some(authorization), Some(terms)) = (authorization, &material.terms) {
-        let signed = (authorization.to, authorization.value);
-        let rail = match domain {
-            Some(domain) => (material::network_of(domain)?, domain.verifying_contract),
-            None => (terms.network.clone(), terms.asset),
-        };
-        checks.equal_text(
-            "authorization.terms",
-            signed == (terms.pay_to, terms.amount) && rail == (terms.network.clone(), terms.asset),
-            format!(
-                "{} of {} on {} to {}",
-                terms.amount, terms.asset, terms.network, terms.pay_to
-            ),
-            format!("{} of {} on {} to {}", signed.1, rail.1, rail.0, signed.0),
-        );
-    }
-    if let Some(domain) = domain {
-        material::domain(checks, domain);
-    }
-    match (authorization, domain, &material.signature) {
-        (Some(authorization), Some(domain), Some(signature)) => {
-            let signer = match material.signer {
-                Some(signer) => Ok(signer),
-                None => authorization.recover(domain, signature),
-            };
-            material::signed_by(checks, "signature", &authorization.from, signer);
-        }
-        (_, _, Some(_)) => checks.missing("signature", "Hand in the authorization and its domain."),
-        _ => checks.skip(
-            "signature",
-            "No signature was handed in; the token checks it before it moves money.",
-        ),
-    }
-    Ok(())
-}
-
-/// Compares what the seller says with what is known, when the seller says it.
-fn compare<T: PartialEq + core::fmt::Display>(
-    checks: &mut Checks,
-    id: &str,
-    known: Option<&T>,
-    said: Option<&T>,
-    why: &str,
-) {
-    match (known, said) {
-        (Some(known), Some(said)) => checks.equal(id, known, said),
-        (None, Some(_)) => checks.missing(id, why),
-        (_, None) => checks.skip(id, "The document does not say it."),
-    }
 }

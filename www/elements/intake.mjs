@@ -5,7 +5,7 @@ import { sha256, visible } from "../core.mjs";
 import { pasted, sort } from "../recognise.mjs";
 
 const SLOTS = { receipt: "receipt", response: "response", evidence: "chain evidence" };
-const EXPECTATIONS = { payer: "Payer", payTo: "Recipient", amount: "Amount in atomic units", resource: "Resource URL" };
+const EXPECTATIONS = { payer: "Payer", payTo: "Recipient", amount: "Amount in atomic units", resource: "Resource URL", signer: "Signer you trust: an account, or the id of a key" };
 const SAMPLE = { receipt: "sample/bundle.json", response: "sample/response.bin", evidence: "sample/evidence.json" };
 
 class Intake extends HTMLElement {
@@ -15,12 +15,13 @@ class Intake extends HTMLElement {
   /** What is to be checked: the bytes of the receipt and of the response, the evidence, the expectations. */
   get material() {
     const { receipt, response, evidence } = this.#slots;
-    const expect = Object.fromEntries(Object.entries(this.#expect).filter(([, text]) => text));
+    const { signer, ...expect } = Object.fromEntries(Object.entries(this.#expect).filter(([, text]) => text));
     return {
       receipt: receipt?.bytes,
       body: response?.bytes,
       evidence: evidence.length ? evidence.flatMap(read) : undefined,
       expect: Object.keys(expect).length ? expect : undefined,
+      trust: signer ? { signers: [signer] } : undefined,
     };
   }
 

@@ -15,13 +15,18 @@ const UNUSABLE = 2;
 
 const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it afterwards
 
-  counterfoil verify <file>     checks a bundle, a receipt or a PAYMENT-RESPONSE value; - reads standard input
+  counterfoil verify <file>     checks a bundle, a receipt, a signed offer or a PAYMENT-RESPONSE value; - reads standard input
     --response <file>           the answer that was paid for, exactly as it arrived
+    --response-encoding <name>  its Content-Encoding, where the file still carries it: gzip, deflate or br
+    --trust <file>              whom to trust (JSON): signers, keys (or a JWKS), didDocuments, controllers, blockHashes
+    --did-document <file>       the did:web document of the seller, as you fetched it; may be given again
+    --profile <file>            the form of a receipt that is not known here
+    --material <file>           what else you have (JSON): authorization, domain, signature, requirements
     --evidence <file>           what a node says about the payment (JSON); may be given again
     --rpc [<network>=]<url>     reads that evidence from a node now; may be given again, several must agree
     --tag <tag>                 the block that --rpc reads at: finalized (default), safe or latest
     --expect-payer <address>    --expect-pay-to <address>    --expect-amount <atomic units>
-    --expect-resource <url>     --expect-kind <bundle|settlement|receipt>
+    --expect-resource <url>     --expect-kind <bundle|settlement|receipt|offer>
     --json                      the whole report as JSON
 
   counterfoil audit <input...>  a verdict on each line of files, folders or 'patterns', or of standard input (-), and what only shows across lines

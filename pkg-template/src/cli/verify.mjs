@@ -5,11 +5,17 @@ import { readEvidence } from "counterfoil/node";
 import { evidenceTargets } from "counterfoil/raw";
 import { verifyReceipt } from "counterfoil/verify";
 import { inUnits, networkName, visible } from "../display.mjs";
+import { decoded } from "./decode.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
 import { forNetwork, parseRpcs } from "./rpcs.mjs";
 
 export const options = {
   response: { type: "string" },
+  "response-encoding": { type: "string" },
+  material: { type: "string" },
+  trust: { type: "string" },
+  "did-document": { type: "string", multiple: true },
+  profile: { type: "string" },
   evidence: { type: "string", multiple: true },
   rpc: { type: "string", multiple: true },
   tag: { type: "string" },
@@ -28,16 +34,47 @@ const EXIT = { verified: 0, failed: 1, incomplete: 2 };
 /** Checks the document in `file`. Gives the exit status. */
 export async function run(file, given) {
   const receipt = await bytesOf(file);
-  const evidence = [...(await Promise.all((given.evidence ?? []).map(evidenceOf))).flat(), ...(await readNow(receipt, given))];
+  const named = given.material === undefined ? {} : await jsonOf(given.material, "--material");
+  const evidence = [...[named.evidence ?? []].flat(), ...(await Promise.all((given.evidence ?? []).map(evidenceOf))).flat(), ...(await readNow(receipt, named, given))];
   const expect = Object.fromEntries(Object.entries(EXPECTATIONS).flatMap(([name, option]) => (given[option] === undefined ? [] : [[name, given[option]]])));
   const report = verifyReceipt(receipt, {
-    body: given.response === undefined ? undefined : await bytesOf(given.response),
+    ...named,
+    ...(await answerOf(given)),
+    profile: given.profile === undefined ? named.profile : await jsonOf(given.profile, "--profile"),
+    trust: await trustOf(named, given),
     evidence: evidence.length ? evidence : undefined,
-    expect: Object.keys(expect).length ? expect : undefined,
+    expect: { ...named.expect, ...expect },
+    now: named.now ?? Math.floor(Date.now() / 1000),
   });
   if (given.json) printJson(report);
   else show(report);
   return EXIT[report.verdict];
+}
+
+/** The answer's bytes, and what is under their content coding. */
+async function answerOf(given) {
+  if (given.response === undefined) return {};
+  const body = await bytesOf(given.response);
+  const bodyEncoding = given["response-encoding"];
+  return bodyEncoding === undefined ? { body } : { body, bodyEncoding, decodedBody: decoded(body, bodyEncoding) };
+}
+
+/** Whom to trust: a JWKS is such a file, and so is one that names signers, DID documents, controllers and block hashes. */
+async function trustOf(named, given) {
+  const trust = { ...named.trust, ...(given.trust === undefined ? {} : await jsonOf(given.trust, "--trust")) };
+  const documents = await Promise.all((given["did-document"] ?? []).map((file) => jsonOf(file, "--did-document")));
+  return documents.length ? { ...trust, didDocuments: [...(trust.didDocuments ?? []), ...documents] } : trust;
+}
+
+/** A JSON object in a file. */
+async function jsonOf(file, option) {
+  try {
+    const value = JSON.parse(await readFile(file, "utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw usageError(`${option} wants a file with a JSON object`);
 }
 
 async function bytesOf(file) {
@@ -56,18 +93,21 @@ async function evidenceOf(file) {
   }
 }
 
-/** Evidence for every payment that a bundle or a claim names, read from the nodes that the command line names. */
-async function readNow(receipt, given) {
+/** Evidence for every payment that a bundle, a claim or the material names, read from the nodes that the command line names. */
+async function readNow(receipt, { authorization, domain, profile }, given) {
   if (!given.rpc) return [];
   const tag = given.tag ?? "finalized";
   if (!TAGS.includes(tag)) throw usageError(`--tag is one of ${TAGS.join(", ")}`);
-  const targets = evidenceTargets(new TextDecoder().decode(receipt));
+  const described = profile !== undefined || given.profile !== undefined;
+  const stated = described ? [] : evidenceTargets(new TextDecoder().decode(receipt));
+  const signed = authorization && domain ? [{ network: `eip155:${domain.chainId}`, asset: domain.verifyingContract, payer: authorization.from, nonce: authorization.nonce }] : [];
+  const targets = stated.length ? stated : signed;
   const rpcs = parseRpcs(given.rpc);
   const networks = new Set(targets.map(({ network }) => network));
   if (rpcs.some(({ network }) => network === undefined) && networks.size > 1) {
     throw usageError("the bundle names several networks: say --rpc <network>=<url> for each");
   }
-  if (!targets.length) say("Only a bundle or a claim says what to read from the chain: --rpc was not used.");
+  if (!targets.length) say("Only a bundle, a claim or a material file with authorization and domain says what to read from the chain: --rpc was not used.");
   const read = targets.map(async ({ attemptId, transaction, ...target }) => {
     const { network } = target;
     const sources = forNetwork(rpcs, network);
