@@ -11,7 +11,8 @@ export async function ask(file) {
   const connection = await instance.connect();
   try {
     const [table, ...questions] = statements;
-    await connection.run(table.replace("$1", `'${file.replaceAll("'", "''")}'`));
+    // A parameter can't stand in a CREATE.
+    await connection.run(table.replace("read_json($1", `read_json('${file.replaceAll("'", "''")}'`));
     const answers = {};
     for (const question of questions) {
       const [, name] = /^-- (\w+):/m.exec(question);

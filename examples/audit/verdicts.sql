@@ -1,4 +1,4 @@
--- The verdicts of `counterfoil audit --format jsonl`, or of many of its workers, as a table; and what an auditor asks of it. The file is $1.
+-- The verdicts of `counterfoil audit --format jsonl`, or of many of its workers, as a table; and what an auditor asks of it. Their file is the parameter.
 CREATE TABLE verdicts AS
 SELECT input, line, id, verdict, codes, keys.*
 FROM read_json($1, format = 'newline_delimited', columns = {

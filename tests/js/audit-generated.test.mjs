@@ -12,7 +12,7 @@ import { generate } from "../audit/generate.mjs";
 
 const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
 const command = join(home, "src/cli/main.mjs");
-const COUNT = Number(process.env.COUNT ?? 20_000);
+const COUNT = 20_000;
 
 const folder = mkdtempSync(join(tmpdir(), "counterfoil-audit-generated-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

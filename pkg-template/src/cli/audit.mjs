@@ -152,10 +152,12 @@ async function judged({ inputs, asked, given, spool, joins, stop, out, progress 
   }
   const skip = spool.done?.parcels ?? 0;
   const merged = { inputs: [], complete: true };
-  const source = parcelsOf(inputs, { asked, read, skip, seen: (bytes) => (progress.bytes += bytes) });
+  const sizes = [];
+  const source = parcelsOf(inputs, { asked, read, skip, sizes, passed: (bytes) => (progress.bytes += bytes) });
   const judging = given.merge ? again(source, merged) : inOrder(source, asked.jobs, { given: asked.given, responses: given.responses }, stop.signal);
   for await (const parcel of judging) {
     await take(parcel);
+    progress.bytes += sizes.shift() ?? 0;
     if (++parcels % NOTED_EVERY === 0) spool.note({ parcels: skip + parcels, inputs: read });
     if (failures >= asked.most) stop.abort("as many failures as --max-failures says");
     if (stop.signal.aborted) break;
@@ -173,18 +175,20 @@ function placesIn(text, from) {
   return places;
 }
 
-/** Parcels of blocks: those of this part, without those that were judged before. */
-async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, seen }) {
-  let [parcel, size, number, whole] = [[], 0, 0, []];
+/** Parcels of blocks: those of this part, without those that were judged before. `sizes` gets what was read for each, `passed` is told of the others. */
+async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, sizes, passed }) {
+  let [parcel, size, number, whole, bytes] = [[], 0, 0, [], 0];
   const mine = () => {
     const own = number % parts === part && Math.floor(number / parts) >= skip;
     number++;
     const one = parcel;
-    [parcel, size] = [[], 0];
+    if (own) sizes.push(bytes);
+    else passed(bytes);
+    [parcel, size, bytes] = [[], 0, 0];
     return own ? one : undefined;
   };
   for (const input of inputs) {
-    for await (const block of blocksOf(input, { seen, done: (file) => whole.push(file) })) {
+    for await (const block of blocksOf(input, { seen: (read) => (bytes += read), done: (file) => whole.push(file) })) {
       parcel.push(block);
       size += block.lines.length;
       if (size >= PARCEL || parcel.length >= 512) {
@@ -201,6 +205,7 @@ async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, seen }) 
 /** Verdicts that were made before, read as they are; what else their files say, about what was read, is added to `merged`. */
 async function* again(parcels, merged) {
   for await (const blocks of parcels) {
+    const judged = [];
     for (const { lines } of blocks) {
       const kept = [];
       for (const line of lines.latin1Slice().split("\n")) {
@@ -210,10 +215,9 @@ async function* again(parcels, merged) {
           merged.complete &&= complete;
         } else if (line.trim() && !line.startsWith('{"finding":')) kept.push(line);
       }
-      if (!kept.length) continue;
-      const { verdicts, keys, summary } = auditVerdicts(Buffer.from(kept.join("\n"), "latin1"));
-      yield { verdicts: [verdicts], keys: [keys], summary };
+      if (kept.length) judged.push(auditVerdicts(Buffer.from(kept.join("\n"), "latin1")));
     }
+    yield { verdicts: judged.map(({ verdicts }) => verdicts), keys: judged.map(({ keys }) => keys), summary: auditSummary(judged.map(({ summary }) => summary)) };
   }
 }
 

@@ -2,7 +2,7 @@
 // hundred kilobytes and ends with a line, so that an input of any size takes the memory of a few blocks.
 
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
 import { csvRows } from "./csv.mjs";
 import { jsonItems } from "./items.mjs";
 import { parquetRows } from "./parquet.mjs";
@@ -13,11 +13,13 @@ const LONGEST_LINE = 16 << 20;
 const READERS = { jsonl: jsonlBlocks, json: (chunks) => recordBlocks(jsonItems(chunks)), csv: (chunks) => recordBlocks(csvRows(chunks, LONGEST_LINE)) };
 
 /** The blocks of one input. `done` is called at its end with `{name, sha256, bytes, lines}`, and `seen` with every number of bytes read. */
-export async function* blocksOf({ name, path, format }, { done, seen }) {
+export async function* blocksOf({ name, path, format, size }, { done, seen }) {
   const hash = createHash("sha256");
   let [bytes, lines] = [0, 0];
   const hashed = async function* () {
-    for await (const chunk of path === undefined ? process.stdin : createReadStream(path, { highWaterMark: BLOCK })) {
+    // A stream for every one of very many small files would cost more than all the rest.
+    const chunks = path === undefined ? process.stdin : size <= BLOCK ? [readFileSync(path)] : createReadStream(path, { highWaterMark: BLOCK });
+    for await (const chunk of chunks) {
       hash.update(chunk);
       bytes += chunk.length;
       seen(chunk.length);
