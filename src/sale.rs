@@ -36,6 +36,7 @@ pub mod settle;
 pub mod status;
 pub mod told;
 pub mod tripwire;
+pub mod unpaid;
 pub mod wallet;
 
 use crate::admission;

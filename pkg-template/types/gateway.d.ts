@@ -155,6 +155,11 @@ export interface Gateway {
   /** Second transfers for one purchase and refunds of orders, open ones and closed ones: `state`; a closed one with the `evidence` that closed it. */
   refundsOwed(): AsyncIterable<Record<string, unknown>>;
   /**
+   * What buyers owe: an answer was delivered on a payment that the chain showed below finality, and its block was replaced (`payment_vanished` is told). `sweep` looks for such a payment
+   * until a final block shows it. While `state` is `open` and its window lasts, `payment` has the bytes to be settled again; it closes by itself once the payment is final after all.
+   */
+  paymentsOwed(): AsyncIterable<Record<string, unknown>>;
+  /**
    * Closes a record of `refundsOwed` when the chain shows that `transaction` gave the money back: it succeeded, is final, came after the charge, and moved at
    * least the amount of the same token to the payer. An order that waited for it is `refunded`. One such transfer closes one record. Else `closed` is false and `reason` says why, and the record stays open. A record that
    * was closed before is given as it stands. `record_invalid` for one that is not there.

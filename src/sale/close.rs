@@ -165,8 +165,9 @@ fn deliver(
     sale.record.receipt_id = Some(id.clone());
     sale.record.lease_until = now;
     sale.broadcasts = 0;
-    for payment in &mut sale.payments {
-        payment.header = None;
+    // One that can still be replaced is to be had again by the same bytes.
+    if sale.seen.is_none() {
+        sale.forget_bytes();
     }
     // Larger ones are not kept: the receipt has their digest.
     if answer.length <= config.max_stored {

@@ -46,6 +46,8 @@ pub struct Sale {
     pub broadcasts: u64,
     /// Whether an earlier payment of it may still land, beside the one that paid it.
     pub watching: bool,
+    /// Where its payment was seen, while that block can still be replaced.
+    pub seen: Option<Seen>,
     /// Why the facilitator refused it before it broadcast anything.
     pub refused: Option<String>,
     /// What the facilitator said when it was paid, or what stands for it when the chain said so.
@@ -57,6 +59,34 @@ pub struct Sale {
     /// Keyed hashes of other ids under which the same purchase was asked for.
     pub aliases: Vec<String>,
 }
+
+/// A payment that was seen below finality.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seen {
+    /// The number of its block.
+    pub block: u64,
+    /// It was not there any more when it was last looked for.
+    pub gone: bool,
+}
+
+impl Seen {
+    fn from_json(json: &Json) -> Result<Seen, Error> {
+        Ok(Seen {
+            block: json.read("block", Json::as_u64)?,
+            gone: json.read("gone", Json::as_bool)?,
+        })
+    }
+
+    fn to_json(self) -> Json {
+        Json::object([
+            ("block", Json::number(self.block)),
+            ("gone", Json::Bool(self.gone)),
+        ])
+    }
+}
+
+/// Between two looks at a payment that is not final, in seconds.
+const LOOK_AGAIN: Seconds = 60;
 
 /// A keyed hash: the id of the key, `_`, 64 hexadecimal digits.
 pub fn key(id: &str) -> String {
@@ -152,6 +182,7 @@ impl Sale {
             turn: 1,
             broadcasts: 0,
             watching: false,
+            seen: None,
             refused: None,
             settlement: None,
             transaction: None,
@@ -180,6 +211,13 @@ impl Sale {
         self.watching = self.payments.len() > 1;
     }
 
+    /// The payments' bytes are of no use any more.
+    pub fn forget_bytes(&mut self) {
+        for payment in &mut self.payments {
+            payment.header = None;
+        }
+    }
+
     /// The last second at which one of its authorizations can land.
     pub fn last_valid(&self) -> Seconds {
         let ends = self.payments.iter().map(|payment| {
@@ -203,8 +241,12 @@ impl Sale {
         match self.record.state {
             State::InFlight => Some(self.record.lease_until),
             State::Settled => None,
-            State::Delivered if self.watching => Some(self.last_valid().min(kept_until)),
-            State::Delivered => Some(kept_until),
+            State::Delivered => {
+                let others = self.watching.then(|| self.last_valid());
+                let again = self.record.lease_until.saturating_add(LOOK_AGAIN);
+                let looks = [others, self.seen.map(|_| again)];
+                Some(looks.into_iter().flatten().fold(kept_until, Seconds::min))
+            }
             State::Failed => Some(self.last_valid().min(kept_until)),
             State::Expired => self.watching.then(|| self.last_valid()),
         }
@@ -222,6 +264,7 @@ impl Sale {
             turn: json.read("turn", Json::as_u64)?,
             broadcasts: json.read("broadcasts", Json::as_u64)?,
             watching: json.read("watching", Json::as_bool)?,
+            seen: json.read_opt("seen", Seen::from_json)?,
             refused: json.read_opt("refused", Json::as_string)?,
             settlement: json.get("settlement").cloned(),
             transaction: json.read_opt("transaction", Json::as_string)?,
@@ -247,6 +290,7 @@ impl Sale {
             ("broadcasts", Json::number(self.broadcasts)),
             ("watching", Json::Bool(self.watching)),
         ])
+        .with_some("seen", self.seen.map(Seen::to_json))
         .with_some("refused", self.refused.as_deref().map(Json::text))
         .with_some("settlement", self.settlement.clone())
         .with_some("transaction", self.transaction.as_deref().map(Json::text))

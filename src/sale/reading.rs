@@ -13,7 +13,7 @@ use super::kept::{Payment, Sale};
 use super::rows::{Fault, Rows};
 use super::settle::{self, Confirmed, Worker};
 use super::told::{self, Told};
-use super::{admit, Config};
+use super::{admit, unpaid, Config};
 
 /// How long a sale that could not be read waits for the next try.
 const TRY_AGAIN: Seconds = 5;
@@ -36,9 +36,17 @@ pub fn read(
     let idle = input.read_opt("idle", Json::as_bool)?.unwrap_or(false);
     let tag = input.read("tag", Json::as_str)?;
     let late = settle::late_rule(input)?;
-    let verdicts = verdicts(&sale, input, config)?;
+    let (verdicts, blocks): (Vec<_>, Vec<_>) = verdicts(&sale, input, config)?.into_iter().unzip();
     if sale.record.receipt_id.is_some() {
-        return watch(rows, &mut sale, &verdicts, config, now);
+        let (verdict, block) = (verdicts.last(), blocks.last().copied().flatten());
+        let looked = match verdict {
+            Some(verdict) => unpaid::look(rows, &mut sale, verdict, block, tag, now)?,
+            None => unpaid::Looked::Done(Vec::new()),
+        };
+        return match looked {
+            unpaid::Looked::Again => Ok(told::read(&sale, "latest")),
+            unpaid::Looked::Done(alerts) => watch(rows, &mut sale, &verdicts, alerts, config, now),
+        };
     }
     let any = |kind: VerdictKind| verdicts.iter().any(|verdict| verdict.verdict == kind);
     let was_failed = sale.record.state == State::Failed;
@@ -103,7 +111,8 @@ pub fn read(
     Ok(told::process(&sale, config)?)
 }
 
-fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<Verdict>, Error> {
+/// What the sources say of each payment, and the block that they were read at.
+fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<(Verdict, Option<u64>)>, Error> {
     let read = input.read("evidence", |list| {
         list.as_list(|one| {
             let nonce: [u8; 32] = one.read("nonce", |nonce| hex::decode_array(nonce.as_str()?))?;
@@ -121,7 +130,9 @@ fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<Verdict>, 
             .iter()
             .find(|(nonce, _)| *nonce == payment.authorization.nonce);
         let sources = found.map_or(&[][..], |(_, sources)| *sources);
-        evidence::resolve(core::slice::from_ref(&payment.authorization), &context, sources)
+        let block = sources.iter().filter_map(evidence::block_number).min();
+        let verdict = evidence::resolve(core::slice::from_ref(&payment.authorization), &context, sources);
+        (verdict, block)
     };
     Ok(sale.payments.iter().map(verdict).collect())
 }
@@ -135,25 +146,26 @@ fn paid(
     now: Seconds,
 ) -> Result<(Confirmed, Vec<Json>), Fault> {
     let payments = sale.payments.clone();
-    let landed: Vec<(&Payment, &str)> = payments
+    let landed: Vec<(&Payment, &str, &Verdict)> = payments
         .iter()
         .zip(verdicts)
         .filter(|(_, verdict)| verdict.verdict == VerdictKind::Paid)
-        .filter_map(|(payment, verdict)| Some((payment, verdict.transaction.as_deref()?)))
+        .filter_map(|(payment, verdict)| Some((payment, verdict.transaction.as_deref()?, verdict)))
         .collect();
     let known = sale.transaction.clone();
     let first = landed
         .iter()
-        .find(|(_, transaction)| Some(*transaction) == known.as_deref());
-    let Some((payment, transaction)) = first.or(landed.first()).copied() else {
+        .find(|(_, transaction, _)| Some(*transaction) == known.as_deref());
+    let Some((payment, transaction, verdict)) = first.or(landed.first()).copied() else {
         return Err(Error::new(Code::EvidenceUnreadable, "evidence").into());
     };
     sale.use_payment(payment.clone());
+    sale.seen = unpaid::seen(verdict);
     let statement = settle::statement(payment, transaction);
     let confirmed = settle::confirmed(rows, sale, transaction, statement, late, now)?;
     let mut alerts = Vec::new();
     if !matches!(confirmed, Confirmed::Ask(_)) {
-        for (other, twice) in landed.iter().filter(|(_, other)| *other != transaction) {
+        for (other, twice, _) in landed.iter().filter(|(_, other, _)| *other != transaction) {
             alerts.extend(settle::second(rows, sale, other, twice, now)?);
         }
     }
@@ -165,10 +177,10 @@ fn watch(
     rows: &mut Rows,
     sale: &mut Sale,
     verdicts: &[Verdict],
+    mut alerts: Vec<Json>,
     config: &Config,
     now: Seconds,
 ) -> Result<Told, Fault> {
-    let mut alerts = Vec::new();
     for (payment, verdict) in sale.payments.iter().zip(verdicts) {
         let landed = verdict.verdict == VerdictKind::Paid;
         if let Some(transaction) = verdict.transaction.as_deref().filter(|_| landed) {

@@ -186,9 +186,7 @@ pub fn failed(rows: &mut Rows, sale: &mut Sale, config: &Config, now: Seconds) -
     sale.record.state = State::Failed;
     sale.record.lease_until = now;
     sale.broadcasts = 0;
-    for payment in &mut sale.payments {
-        payment.header = None;
-    }
+    sale.forget_bytes();
     if let Some(id) = sale.order.clone() {
         let mut order = Quoted::load(rows, &id)?;
         let event = Event::PaymentFailed {

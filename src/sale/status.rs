@@ -46,6 +46,7 @@ fn is_theirs(sale: &Sale, presented: &Presented, id: &str) -> bool {
 fn told(sale: &Sale, id: &str, config: &Config, now: Seconds) -> Result<Told, Error> {
     let (money, next) = match sale.record.state {
         State::InFlight => (Money::Possible, Next::Wait),
+        State::Delivered if sale.seen.is_some_and(|seen| seen.gone) => (Money::Possible, Next::Wait),
         State::Settled | State::Delivered => (Money::Proven, Next::ResendSame),
         State::Expired => (Money::Proven, Next::LookupReceipt),
         // Refused; until its window is over the payment could still land.
@@ -63,6 +64,7 @@ fn told(sale: &Sale, id: &str, config: &Config, now: Seconds) -> Result<Told, Er
     ])
     .with_some("retryAfter", waiting.then(|| Json::number(left)))
     .with_some("transaction", sale.transaction.as_deref().map(Json::text))
+    .with_some("final", sale.seen.map(|_| Json::Bool(false)))
     .with_some("receipt", receipt.map(|id| Json::text(config.receipt_path(id))));
     let headers = match waiting {
         true => Json::object([("retry-after", Json::text(left.to_string()))]),

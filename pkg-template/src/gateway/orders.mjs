@@ -26,16 +26,26 @@ export function ordersOf(host) {
   }
 
   async function recheck(sale) {
-    const told = await host.step("due", { sale });
-    if (told.decision !== "read") return;
-    const { turn, tag } = told;
-    await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
+    let told = await host.step("due", { sale });
+    while (told.decision === "read") {
+      const { turn, tag } = told;
+      told = await host.step("evidence", { sale, turn, tag, idle: true, evidence: await readAll(host, told) });
+    }
   }
 
   async function evidenceOf(id, { transaction }) {
     const known = await orders.order(id);
     const charge = known?.order.transaction;
     return charge && transaction ? readRefund(host.rpcs(known.terms.network), { transaction, charge }) : [];
+  }
+
+  async function* every(prefix) {
+    for (let after; ; ) {
+      const rows = await host.store.scan(prefix, { after });
+      yield* rows.map((row) => row.value);
+      if (rows.length === 0) return;
+      after = rows.at(-1).key;
+    }
   }
 
   const orders = {
@@ -65,14 +75,10 @@ export function ordersOf(host) {
     },
 
     /** Money that is owed back. */
-    async *refundsOwed() {
-      for (let after; ; ) {
-        const rows = await host.store.scan("refund/", { after });
-        yield* rows.map((row) => row.value);
-        if (rows.length === 0) return;
-        after = rows.at(-1).key;
-      }
-    },
+    refundsOwed: () => every("refund/"),
+
+    /** What buyers owe for answers that were delivered on a payment whose block was replaced. */
+    paymentsOwed: () => every("unpaid/"),
 
     /**
      * Closes a record of money owed back, when the chain shows that `transaction` gave it back. What `refundsOwed` gives is what `refund` takes.
