@@ -515,3 +515,56 @@ fn the_parts_of_one_payment_are_no_duplicates_and_what_moved_is_summed() {
     let (host, ..) = lost_with(&[Fate::Dead, FEED]);
     assert_eq!(conflicts(&host), told("partly_paid", "300"));
 }
+
+/// Evidence names its nonce: so each part of a payment that moved in part is decided by its own.
+#[test]
+fn a_partly_paid_bundle_is_decided_part_by_part() {
+    let (host, nonces, _) = lost_with(&[SOLD, Fate::Dead]);
+    let record = record(&host);
+    let payer = record.get("principal").unwrap().clone();
+    let bundle = Json::object([
+        ("type", Json::text("counterfoil/bundle")),
+        ("v", Json::number(1)),
+        ("payer", payer.clone()),
+        ("intents", Json::Array(vec![record])),
+    ])
+    .to_text();
+    let told = |part: usize, fate: Fate| {
+        let read = Json::object([
+            ("payer", payer.clone()),
+            ("nonce", Json::text(nonces[part].as_str())),
+            ("tag", Json::text("finalized")),
+        ]);
+        let effect = Json::object([("read", read)]);
+        let evidence = match fate {
+            Fate::Paid(to, value) => chain(SEPOLIA, &effect, 1, Some((to, value))),
+            _ => chain_at(LATER, SEPOLIA, &effect, 0, None),
+        };
+        let nonce = Json::text(nonces[part].as_str());
+        json::parse(&evidence).unwrap().with("nonce", nonce)
+    };
+    let report = |evidence: Vec<Json>| {
+        let material = Json::object([("evidence", Json::Array(evidence))]);
+        let input = Json::object([("receipt", Json::text(bundle.as_str())), ("material", material)]);
+        wasm::call("verifyReceipt", &input.to_text(), None, None).unwrap()
+    };
+    let verdict = |evidence: Vec<Json>| text(&report(evidence), "verdict").to_owned();
+    let (sold, dead) = (told(0, SOLD), told(1, Fate::Dead));
+    let good = report(vec![sold.clone(), dead.clone()]);
+    assert_eq!(text(&good, "verdict"), "verified", "{}", good.to_text());
+    let facts = good.get("facts").unwrap();
+    assert_eq!(text(facts, "amount"), "9700");
+    let parts = facts.get("parts").unwrap().as_array().unwrap();
+    let told_of: Vec<&str> = parts.iter().map(|part| text(part, "verdict")).collect();
+    assert_eq!(told_of, ["paid", "dead"]);
+    // One part alone, or a dead one that does not say which it is, decides nothing of the other.
+    assert_eq!(verdict(vec![sold.clone()]), "incomplete");
+    assert_eq!(verdict(vec![dead.clone()]), "incomplete");
+    assert_eq!(
+        verdict(vec![sold.clone(), dead.clone().without("nonce")]),
+        "incomplete"
+    );
+    // The chain says otherwise than the record.
+    assert_eq!(verdict(vec![told(0, Fate::Dead), dead]), "failed");
+    assert_eq!(verdict(vec![sold, told(1, FEED)]), "failed");
+}
