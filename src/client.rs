@@ -14,6 +14,7 @@
 //! - A payment that was seen below finality is read again by every call until a final block shows it.
 
 mod answer;
+pub mod approve;
 mod buy;
 mod cancel;
 mod claim;
@@ -32,6 +33,7 @@ mod start;
 mod state;
 mod take_over;
 mod told;
+pub mod tree;
 mod write;
 
 pub use effect::{Body, Effect, Event, Failure, Record, Write};
@@ -70,6 +72,10 @@ pub struct Context<'a> {
 /// Begins a call. Errors: `intent_id_invalid`, `url_invalid`, `method_invalid`, `missing_field`.
 pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
     let mut state = State::new(start.clone());
+    // Under a root, what names no parent is bought right below it.
+    if start.mode == Mode::Fetch && start.parent.is_none() {
+        state.start.parent = context.config.root.clone();
+    }
     let effect = match (&start.mode, &start.id, &start.intent_id) {
         (Mode::Resume | Mode::Release | Mode::Claim | Mode::Cancel | Mode::HandOver, _, Some(intent_id)) => {
             state.intent_id = intent_id.clone();
@@ -82,6 +88,10 @@ pub fn start(start: &Start, context: Context<'_>) -> Result<Step, Error> {
         (Mode::Fetch, Some(id), _) => {
             state.intent_id =
                 intent::explicit_intent_id(&context.config.payer, id).map_err(|e| e.within("intent"))?;
+            // The root itself has nothing above it here.
+            if start.parent.is_none() && context.config.root.as_ref() == Some(&state.intent_id) {
+                state.start.parent = None;
+            }
             load_intent(&mut state, context)?
         }
         (Mode::Fetch, None, _) => {
@@ -113,7 +123,9 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Probe, Event::Answer { answer, redirected }) => {
             price::on_price(&mut state, &answer, redirected, context)
         }
-        (Phase::Ask, Event::Approved(yes)) => price::on_approved(&mut state, yes, context),
+        (Phase::Ask, Event::Approved { yes, approval }) => {
+            price::on_approved(&mut state, yes, approval.as_ref(), context)
+        }
         (Phase::Inspect(tag), Event::Evidence(evidence)) => {
             buy::on_inspected(&mut state, &tag, &evidence, context)
         }

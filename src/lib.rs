@@ -68,6 +68,10 @@ pub mod problem;
 
 pub mod intent;
 
+pub mod tree;
+
+pub mod approval;
+
 pub mod outcome;
 
 pub mod attempt;

@@ -13,7 +13,7 @@ use crate::mpp::challenge::Challenge;
 use crate::mpp::charge::Charge;
 use crate::network::{Network, KNOWN_TOKENS};
 use crate::quote::Protocol;
-use crate::x402::payment_required::{Offer, PaymentRequired, Terms};
+use crate::x402::payment_required::{Offer, PaymentRequired, Share, Terms};
 
 /// Longest window of an authorization when the policy names none, in seconds.
 pub const DEFAULT_WINDOW: u64 = 600;
@@ -24,16 +24,18 @@ pub const DEFAULT_ATTEMPTS: u64 = 3;
 /// field pay at most.
 pub const DEFAULT_FEE: u64 = 50_000;
 
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 12] = [
     "maxWindow",
     "perCall",
     "perIntentTree",
     "perWallet",
+    "perRecipient",
     "attempts",
     "maxFee",
     "assets",
     "recipients",
     "approve",
+    "approvers",
     "upto",
 ];
 
@@ -43,19 +45,43 @@ pub struct Policy {
     max_window: Option<u64>,
     per_call: Option<Amount>,
     per_intent_tree: Option<Amount>,
-    per_wallet: Vec<WalletCap>,
+    per_wallet: Vec<Cap>,
+    per_recipient: Vec<Cap>,
     attempts: Option<u64>,
     max_fee: Option<Amount>,
     assets: Option<Vec<(Network, Address)>>,
     recipients: Option<Vec<String>>,
     approve: bool,
+    approvers: Vec<Address>,
     upto: bool,
 }
 
+/// So much within so many seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct WalletCap {
+struct Cap {
     amount: Amount,
     window: u64,
+}
+
+impl Cap {
+    /// Whether an amount still counts: held at any age, settled within the window.
+    fn counts(self, entry: &Spent, now: u64) -> bool {
+        match entry.state {
+            SpentState::Reserved => true,
+            SpentState::Settled => entry.at.saturating_add(self.window) > now,
+        }
+    }
+
+    /// Whether one recipient would have more than that, of these terms and of what was spent on the same rail.
+    fn is_passed_by(self, to: Address, terms: &Terms, spent: &[Spent], now: u64) -> bool {
+        let counted = spent
+            .iter()
+            .filter(|entry| entry.is_on(terms) && self.counts(entry, now));
+        received(&terms.shares, to)
+            .chain(counted.flat_map(|entry| entry.received_by(to)))
+            .try_fold(Amount::ZERO, Amount::checked_add)
+            .is_none_or(|sum| sum > self.amount)
+    }
 }
 
 /// One payment of the wallet, as the journal holds it.
@@ -71,6 +97,8 @@ pub struct Spent {
     pub at: u64,
     /// Whether its end is known.
     pub state: SpentState,
+    /// Who receives what of it. Where that is not known, it counts against the cap of every recipient.
+    pub to: Vec<Share>,
 }
 
 /// Whether the end of a payment is known. One proven dead is not in the list at all.
@@ -99,7 +127,7 @@ pub enum Decision {
     Allow,
     /// A person is to be asked.
     Ask {
-        /// Why: `no_cap`, `over_cap`, `over_tree_cap` or `over_wallet_cap`.
+        /// Why: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap` or `over_recipient_cap`.
         reason: String,
     },
 }
@@ -118,7 +146,7 @@ impl Decision {
 }
 
 impl Spent {
-    /// `{network, asset, amount, at, state}`. Errors: `missing_field`, those of the values, `policy_invalid` (state).
+    /// `{network, asset, amount, at, state, to?: [{payTo, amount}]}`. Errors: `missing_field`, those of the values, `policy_invalid` (state).
     pub fn from_json(json: &Json) -> Result<Self, Error> {
         Ok(Spent {
             network: json.read("network", Network::from_json)?,
@@ -130,8 +158,36 @@ impl Spent {
                 "settled" => Ok(SpentState::Settled),
                 _ => Err(Error::new(Code::PolicyInvalid, "")),
             })?,
+            to: json
+                .read_opt("to", |list| list.as_list(Spent::share))?
+                .unwrap_or_default(),
         })
     }
+
+    /// Whether it was of the token that these terms are of.
+    pub fn is_on(&self, terms: &Terms) -> bool {
+        self.network == terms.network && self.asset == terms.asset
+    }
+
+    fn share(json: &Json) -> Result<Share, Error> {
+        Ok(Share {
+            to: json.read("payTo", Address::from_json)?,
+            amount: json.read("amount", Amount::from_json)?,
+        })
+    }
+
+    /// What this recipient has of it.
+    fn received_by(&self, to: Address) -> Vec<Amount> {
+        match self.to.as_slice() {
+            [] => vec![self.amount],
+            known => received(known, to).collect(),
+        }
+    }
+}
+
+fn received(shares: &[Share], to: Address) -> impl Iterator<Item = Amount> + '_ {
+    let own = shares.iter().filter(move |share| share.to == to);
+    own.map(|share| share.amount)
 }
 
 /// What a 402 answer offers, by either protocol.
@@ -196,7 +252,7 @@ impl Policy {
             ))
         };
         let cap = |entry: &Json| {
-            Ok(WalletCap {
+            Ok(Cap {
                 amount: entry.read("amount", Amount::from_json)?,
                 window: entry.read("window", positive)?,
             })
@@ -208,11 +264,17 @@ impl Policy {
             per_wallet: json
                 .read_opt("perWallet", |caps| caps.as_list(cap))?
                 .unwrap_or_default(),
+            per_recipient: json
+                .read_opt("perRecipient", |caps| caps.as_list(cap))?
+                .unwrap_or_default(),
             attempts: json.read_opt("attempts", positive)?,
             max_fee: json.read_opt("maxFee", Amount::from_json)?,
             assets: json.read_opt("assets", |assets| assets.as_list(rail))?,
             recipients: json.read_opt("recipients", |list| list.as_list(recipient::read))?,
             approve: json.read_opt("approve", Json::as_bool)?.unwrap_or(false),
+            approvers: json
+                .read_opt("approvers", |list| list.as_list(Address::from_json))?
+                .unwrap_or_default(),
             upto: json.read_opt("upto", Json::as_bool)?.unwrap_or(false),
         })
     }
@@ -224,7 +286,21 @@ impl Policy {
 
     /// What one call may cost at most, where no approval can raise it.
     pub fn cap(&self) -> Option<Amount> {
-        self.per_call.filter(|_| !self.approve)
+        self.per_call.filter(|_| !self.can_ask())
+    }
+
+    /// Whose signed approvals count. With nobody on the list the host's word does.
+    pub fn approvers(&self) -> &[Address] {
+        &self.approvers
+    }
+
+    /// Whether there is a person to ask at once. Else what has to be asked is written down, for whoever approves.
+    pub fn asks_at_once(&self) -> bool {
+        self.approve
+    }
+
+    fn can_ask(&self) -> bool {
+        self.approve || !self.approvers.is_empty()
     }
 
     /// The most that the payer pays for the inclusion of one transaction of its own on Tempo, in atomic units of the fee token.
@@ -325,26 +401,30 @@ impl Policy {
     }
 
     /// Decides whether these terms may be signed now, given what the wallet spent. An amount of zero is within any cap.
-    /// Errors: `policy_missing` (neither `perCall` nor `approve`), `over_cap` and `over_wallet_cap` (no `approve` to
-    /// ask).
+    /// Errors: `policy_missing` (neither `perCall` nor anybody to ask), `over_cap`, `over_wallet_cap` and `over_recipient_cap` (nobody
+    /// to ask).
     pub fn decide(&self, terms: &Terms, spent: &[Spent], now: u64) -> Result<Decision, Error> {
         match self.per_call {
-            None if !self.approve => return Err(Error::new(Code::PolicyMissing, "policy.perCall")),
+            None if !self.can_ask() => return Err(Error::new(Code::PolicyMissing, "policy.perCall")),
             None => return self.ask("no_cap", Code::OverCap, "policy.perCall"),
             Some(cap) if terms.amount > cap => return self.ask("over_cap", Code::OverCap, "policy.perCall"),
             Some(_) => {}
         }
         for (index, cap) in self.per_wallet.iter().enumerate() {
-            let counts = |entry: &&Spent| match entry.state {
-                SpentState::Reserved => true,
-                SpentState::Settled => entry.at.saturating_add(cap.window) > now,
-            };
-            if passes(cap.amount, terms, spent.iter().filter(counts)) {
-                return self.ask(
-                    "over_wallet_cap",
-                    Code::OverWalletCap,
-                    &format!("policy.perWallet[{index}]"),
-                );
+            let counted = spent.iter().filter(|entry| cap.counts(entry, now));
+            if passes(cap.amount, terms, counted) {
+                let field = format!("policy.perWallet[{index}]");
+                return self.ask("over_wallet_cap", Code::OverWalletCap, &field);
+            }
+        }
+        for (index, cap) in self.per_recipient.iter().enumerate() {
+            if terms
+                .shares
+                .iter()
+                .any(|share| cap.is_passed_by(share.to, terms, spent, now))
+            {
+                let field = format!("policy.perRecipient[{index}]");
+                return self.ask("over_recipient_cap", Code::OverRecipientCap, &field);
             }
         }
         Ok(Decision::Allow)
@@ -361,8 +441,9 @@ impl Policy {
         }
     }
 
-    fn ask(&self, reason: &str, code: Code, field: &str) -> Result<Decision, Error> {
-        match self.approve {
+    /// To be asked, where there is somebody to ask; else the error.
+    pub fn ask(&self, reason: &str, code: Code, field: &str) -> Result<Decision, Error> {
+        match self.can_ask() {
             true => Ok(Decision::Ask {
                 reason: reason.to_owned(),
             }),
@@ -398,9 +479,9 @@ fn first<T>(
 }
 
 /// Whether these terms and what was spent on the same rail pass the cap. A sum that overflows does.
-fn passes<'a>(cap: Amount, terms: &Terms, spent: impl Iterator<Item = &'a Spent>) -> bool {
+pub fn passes<'a>(cap: Amount, terms: &Terms, spent: impl Iterator<Item = &'a Spent>) -> bool {
     spent
-        .filter(|entry| entry.network == terms.network && entry.asset == terms.asset)
+        .filter(|entry| entry.is_on(terms))
         .try_fold(terms.amount, |sum, entry| sum.checked_add(entry.amount))
         .is_none_or(|sum| sum > cap)
 }

@@ -48,6 +48,17 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "tests/js/audit.test.mjs",
         &["input_unreadable", "response_unreadable"],
     ),
+    (
+        "tests/tree.rs",
+        &[
+            "approval_needed",
+            "bad_lineage",
+            "intent_expired",
+            "lineage_wider",
+            "over_budget",
+            "over_recipient_cap",
+        ],
+    ),
     ("tests/upto.rs", &["settlement_differs"]),
     ("tests/finality.rs", &["payment_vanished"]),
     (

@@ -136,6 +136,10 @@ export function handOverDigest(handOver) {
   return call("handOverDigest", { handOver: object(handOver, "handOver") });
 }
 
+export function approvalDocument(request, answer) {
+  return call("approvalDocument", { ...object(answer, "answer"), request: object(request, "request") });
+}
+
 export function authorizationNonce(slot) {
   const { secret, ...params } = object(slot, "slot");
   return call("authorizationNonce", params, undefined, secret);

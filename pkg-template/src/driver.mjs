@@ -174,7 +174,9 @@ const carriers = {
   async ask(turn, { approval }) {
     const { host, request } = turn;
     try {
-      return { type: "approved", yes: (await unlessAborted(request?.signal, () => host.approve(approval))) === true };
+      const answer = await unlessAborted(request?.signal, () => host.approve(approval));
+      const signed = typeof answer === "object" && answer !== null;
+      return { type: "approved", yes: signed || answer === true, ...(signed && { approval: answer }) };
     } catch (error) {
       // Nothing is written down yet: whoever gives up here leaves nothing behind.
       request?.signal?.throwIfAborted();

@@ -7,6 +7,7 @@ import { CounterfoilError } from "./errors.mjs";
 import { digest, sha256 } from "./hashes.mjs";
 import { isNew, recover as recoverHistory } from "./history.mjs";
 import { askContract, readEvidence } from "./rpc.mjs";
+import * as tree from "./tree.mjs";
 import { trustOf } from "./trust.mjs";
 import "./whole.mjs";
 
@@ -123,13 +124,27 @@ export function createPayer(options) {
     await run(host, { mode: "take_over", handOver: object(given, "handOver") });
   }
 
+  async function intend(intent) {
+    open();
+    return tree.intend(host, object(intent, "intent"));
+  }
+
+  async function approve(approval) {
+    open();
+    await tree.approve(host, approval);
+  }
+
   async function exportBundle(root) {
     open();
     const all = new Map();
     for await (const { key, value } of host.journal.scan("intent/")) all.set(key.slice("intent/".length), decoder.decode(value));
-    const intents = root === undefined ? [...all.values()] : familyOf(root, all);
+    const { places = [], approvals = [], asked = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
+    const family = root === undefined ? undefined : familyOf(root, all, places);
+    const intents = family === undefined ? [...all.values()] : [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
+    const kept = Object.entries({ places, approvals, asked }).map(([name, list]) => [name, list.filter(({ intentId }) => family?.has(intentId) ?? true)]);
+    const placed = Object.fromEntries(kept.filter(([, list]) => list.length > 0));
     // Records are placed as they stand in the journal: nothing is read and written again on the way.
-    const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer });
+    const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer, ...placed });
     const recovered = [];
     if (root === undefined) for await (const { value } of host.journal.scan(`recovered/${host.config.payer}/`)) recovered.push(decoder.decode(value));
     const more = recovered.length === 0 ? "" : `,"recovered":[${recovered.join(",")}]`;
@@ -144,7 +159,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, intend, approve, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */
@@ -156,14 +171,15 @@ export function wrapFetch(fetch, payer) {
 /** Under this name a request brings its own `fetch`. */
 const carrier = Symbol("fetch");
 
-/** The texts of an intent and of all that descend from it. */
-function familyOf(root, all) {
+/** An intent and all that descend from it. */
+function familyOf(root, all, places) {
   const family = new Set([root]);
+  const parents = [...places, ...[...all.values()].map((text) => JSON.parse(text))];
   // A set gives what is added on the way, too.
   for (const parent of family) {
-    for (const [intentId, text] of all) if (JSON.parse(text).parent === parent) family.add(intentId);
+    for (const one of parents) if (one.parent === parent) family.add(one.intentId);
   }
-  return [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
+  return family;
 }
 
 /** One answer for several callers: each gets a body of its own. */
@@ -175,7 +191,7 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet, signTempo } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet, signTempo, root } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
   if (signTempo !== undefined && typeof signTempo !== "function") throw new CounterfoilError("invalid_type", { field: "signTempo" });
@@ -189,7 +205,7 @@ function hostOf(options) {
   const payer = key ? call("addressOfKey", {}, undefined, key) : addressOf(signer);
   if (options.secret !== undefined && !isBytes(options.secret)) throw new CounterfoilError("secret_invalid", { field: "secret" });
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
-  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet, signsTempo: signTempo !== undefined };
+  const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet, signsTempo: signTempo !== undefined, root };
   const trust = trustOf(options);
   call("clientConfig", { config: { ...config, ...trust.config() } }, undefined, secret);
   return {

@@ -1,11 +1,11 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Approval, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
 } from "./values.js";
 
 export type {
-  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
+  Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Approval, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
   OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Problem, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
@@ -138,6 +138,13 @@ export function findMissedFields(calls: CallMade[], o?: { window?: Seconds }): F
 export function intentId(i: { principal: Address; operation: string; args: unknown; scope: string; parent?: string }): string;
 /** What the payer of a hand-over signs, and who signed this one. `hand_over_invalid`, `hand_over_altered`, `contract_signature`, `signature_invalid`. */
 export function handOverDigest(handOver: HandOver): { hash: Hex; digest: Hex; typedData: any; signer?: Address };
+/**
+ * What a person signs to answer an approval request, and with the `signature` the document for `payer.approve`. It is for the intent and the amount of the request where nothing else is
+ * said; an intent on its `path`, and a larger amount, cover several calls. Errors: those of the request's fields, `approval_invalid`.
+ */
+export function approvalDocument(request: Record<string, unknown>, answer: {
+  at: Seconds; expiresAt: Seconds; intentId?: string; amount?: Amount; signature?: Hex;
+}): { typedData: any; digest: Hex; hash: Hex; requestHash: Hex; approval?: Approval };
 /**
  * The EIP-3009 nonce of an intent. Same intent and generation, same nonce, on every machine and after losing everything: the token
  * contract itself then refuses a second transfer. Expiry and new quotes keep it; `generation` counts final cancellations on chain.

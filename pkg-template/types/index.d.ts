@@ -1,5 +1,5 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
-import type { Address, Amount, HandOver, Hex, JournalStore, Money, Network, Next, Rpc, Seconds, TokenLayout } from "./values.js";
+import type { Address, Amount, Approval, HandOver, Hex, JournalStore, Money, Network, Next, Rpc, Seconds, TokenLayout } from "./values.js";
 
 export * from "./core.js";
 export * from "./verify.js";
@@ -56,6 +56,11 @@ export interface PayerOptions {
    * in what it is given; what it gives back, the serialized transaction, is held against that before anything is sent (`transaction_differs`). Of a plain secp256k1 key only.
    */
   signTempo?: (transaction: TempoOrder) => Promise<Hex> | Hex;
+  /**
+   * The intent that everything of this payer is bought under: what names no parent is bought right below it, and what names one that is not below it is refused
+   * (`bad_lineage`). For a worker that is to stay within what it was given.
+   */
+  root?: string;
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
 }
@@ -69,7 +74,12 @@ export interface Policy {
   maxWindow?: Seconds;
   /** Without `perCall` and without `approve` every purchase is refused. */
   perCall?: Amount;
+  /** For an intent without a parent and all below it, at any time, of each token. */
+  perIntentTree?: Amount;
+  /** What is held or unknown counts at any age, what settled for `window` seconds. */
   perWallet?: { amount: Amount; window: number }[];
+  /** The same for what one recipient has. */
+  perRecipient?: { amount: Amount; window: number }[];
   attempts?: number;
   /** The most that the inclusion of one transaction on Tempo may cost beside its amount, in millionths of a dollar; "50000" when absent. It does not count against the other caps. */
   maxFee?: Amount;
@@ -82,7 +92,16 @@ export interface Policy {
    * every cap until the chain shows what moved; `resume` reads it, and where nothing is read it stays.
    */
   upto?: boolean;
-  approve?: (r: ApprovalRequest) => Promise<boolean> | boolean;
+  /**
+   * Asked before anything is signed, for what a cap or a budget would refuse. With `approvers` a yes is what one of them signed: anything else is
+   * `approval_untrusted`.
+   */
+  approve?: (r: ApprovalRequest) => Promise<boolean | Approval> | boolean | Approval;
+  /**
+   * People whose signed approvals count. What needs one is written down first and ends as `approval_needed` where there is no `approve`: once `payer.approve`
+   * or `npx counterfoil approve` has written the answer down, the same call goes on.
+   */
+  approvers?: Address[];
 }
 export interface Payer {
   /**
@@ -147,12 +166,51 @@ export interface Payer {
    * authorization `hand_over_unread`, `hand_over_unproven`, `evidence_unreadable`, `used_or_cancelled`.
    */
   takeOver(h: HandOver): Promise<void>;
+  /**
+   * Writes an intent down for others to be bought under, by `parent`, or for itself to be bought later by the same `id`; gives its id. Its limits hold for it and for all below it
+   * together, whoever buys and whatever it is called; what is held or unknown counts as spent. A child can narrow them and not widen them. Errors: `missing_field`,
+   * `intent_id_invalid`, `intent_conflict` (it stands on other terms), `intent_expired`, `bad_lineage`, `lineage_wider`, `journal_conflict`.
+   */
+  intend(intent: IntentInit & { id: string }): Promise<string>;
+  /**
+   * Writes a person's signed answer down, for the call that asked. Errors in order: `approval_invalid`, `unsupported_version`, `approval_altered`,
+   * `approval_other_payer`, `approval_untrusted`, `approval_expired`, `approval_replayed`, `approval_other_request`, `approval_other_intent`, `approval_exceeded`.
+   */
+  approve(approval: Approval): Promise<void>;
   /** The bundle that the inspector page opens. */
   export(root?: string): Promise<string>;
   close(): Promise<void>;
 }
-export interface IntentInit { id?: string; purpose?: string; scope?: string; parent?: string; budget?: Amount }
-export interface ApprovalRequest { intentId: string; reason: string; amount: Amount; network: Network; asset: Address; spent: Amount; payTo?: Address; /** Who receives what of a split payment. */ parts?: { payTo: Address; amount: Amount }[] }
+export interface IntentInit {
+  id?: string; purpose?: string; scope?: string;
+  /** The intent above: one that this payer wrote down with `intend`, or bought. */
+  parent?: string;
+  /** The most that it, and all below it, may cost, of one token: the first payment says of which. */
+  budget?: Amount;
+  /** Nobody else is paid for it, nor for what is below it. */
+  recipients?: Address[];
+  /** The first second at which nothing is signed for it any more, nor for what is below it. */
+  expiresAt?: Seconds;
+}
+/** What a person is asked. */
+export interface ApprovalRequest {
+  intentId: string;
+  /** The first of `reasons`: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap`, `over_recipient_cap`, `over_budget`. */
+  reason: string; reasons: string[];
+  amount: Amount; network: Network; asset: Address;
+  /** Of this token, by this payer: held, unknown and settled. */
+  spent: Amount;
+  payTo: Address; /** Who receives what of a split payment. */ parts?: { payTo: Address; amount: Amount }[];
+  /** Nobody at this address was paid from here before. */
+  newRecipient: boolean;
+  payer: Address; actor: string; at: Seconds; purpose?: string; parent?: string;
+  /** From the intent up to its root: an approval can be for any of them. */
+  path: string[];
+  request?: { method: string; url: string; bodySha256: Hex };
+  ifNo: string;
+  /** With `approvers`: what the answer names. */
+  hash?: Hex;
+}
 export interface Resolution {
   intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex;
   /** What the chain shows of a payment by scheme `upto`. */

@@ -59,6 +59,20 @@ export interface HandOver {
   live: unknown[]; quotes: unknown[]; reads: unknown[]; hash: Hex; signature?: Hex;
 }
 
+/** A person's signed word that more may be spent, and what for; docs/formats.md has it member by member. */
+export interface Approval {
+  type: "counterfoil/approval"; v: 1; at: Seconds; expiresAt: Seconds;
+  /** Hash of the request that it answers. */
+  request: Hex;
+  payer: Address;
+  /** It covers this intent and all below it. */
+  intentId: string;
+  network: Network; asset: Address;
+  /** The most that all calls under it may spend together. */
+  amount: Amount;
+  hash: Hex; signature: Hex;
+}
+
 export interface PaymentRequired {
   x402Version: 1 | 2; resource?: { url: string }; accepts: PaymentRequirements[]; extensions?: Record<string, unknown>; error?: string;
 }

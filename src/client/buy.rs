@@ -3,8 +3,8 @@
 use super::history::Token;
 use super::offers::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
+use super::{approve, recheck, recover, told, tree};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
-use super::{recheck, recover, told};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Part};
 use crate::authorization::{Authorization, Method};
@@ -387,7 +387,7 @@ fn authorization(
     })
 }
 
-fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<Intent, Error> {
+pub(super) fn intent_for(state: &State, choice: &Choice, context: Context<'_>) -> Result<Intent, Error> {
     let mut intent = match &state.intent {
         Some(intent) => intent.clone(),
         None => opened(state, context)?,
@@ -464,7 +464,11 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         amount: choice.terms.amount,
         at: context.now,
         state: SpentState::Reserved,
+        to: choice.terms.shares.clone(),
     };
+    let besides = intent.reservation();
+    let approval = approve::covering(state, &choice.terms, &besides, context)?;
+    let place = tree::place(state, context)?;
     intent.attempts.push(Attempt {
         attempt_id,
         quote_hash: choice.quote_hash,
@@ -491,6 +495,9 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let change = WalletChange::Reserve(Reservation {
         id: intent.reservation(),
         spent,
+        approval,
+        place,
+        approved: state.granted.clone(),
     });
     state.intent = Some(intent);
     if accumulating {

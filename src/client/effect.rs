@@ -235,7 +235,12 @@ pub enum Event {
     /// Raw evidence, one value a source.
     Evidence(Vec<Json>),
     /// The person's answer.
-    Approved(bool),
+    Approved {
+        /// Yes or no.
+        yes: bool,
+        /// What the person signed.
+        approval: Option<Json>,
+    },
     /// The time has passed.
     Waited,
     /// The answer's bytes have passed.
@@ -275,7 +280,10 @@ impl Event {
             "evidence" => {
                 Event::Evidence(json.read("evidence", |list| list.as_list(|item| Ok(item.clone())))?)
             }
-            "approved" => Event::Approved(json.read("yes", Json::as_bool)?),
+            "approved" => Event::Approved {
+                yes: json.read("yes", Json::as_bool)?,
+                approval: json.get("approval").cloned(),
+            },
             "waited" => Event::Waited,
             "body" => Event::Body(Box::new(Body {
                 status: json.read("status", Json::as_u64)?,

@@ -3,9 +3,10 @@
 //! What may still land is read first, in the same call. From the write on the giver signs nothing for the intent any more: it can only
 //! send bytes that are journalled and counted.
 
-use super::record::{Handed, Intent, Status};
+use super::record::{Handed, Intent, Status, WalletChange};
 use super::{
-    buy, done, fail, may_sign, persist, recover, retry, sign, Context, Effect, Failure, Phase, State, Then,
+    buy, done, fail, may_sign, persist, recover, retry, sign, tree, Context, Effect, Failure, Phase, State,
+    Then,
 };
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
@@ -273,7 +274,13 @@ pub(super) fn on_signed(
     intent.budget = Some(hand_over.budget);
     intent.handed = Some(Handed::of(&hand_over, None)?);
     state.draft = Some(hand_over.to_json(signature.as_deref())?);
-    Ok(persist(state, None, Then::HandedOver, context))
+    let place = tree::handed(state, hand_over.budget, context)?;
+    Ok(persist(
+        state,
+        Some(WalletChange::Place(place)),
+        Then::HandedOver,
+        context,
+    ))
 }
 
 /// The document.

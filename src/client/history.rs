@@ -17,6 +17,7 @@ use crate::network::Network;
 use crate::policy::{Spent, SpentState};
 use crate::sorting::sort_by;
 use crate::time::Seconds;
+use crate::x402::payment_required::Share;
 
 /// What is reported of a journal that knows nothing.
 pub const UNKNOWN: (&str, Money, Next) = ("unknown_history", Money::Possible, Next::ReadChain);
@@ -108,7 +109,11 @@ pub fn page(
                     amount: one.amount,
                     at: one.at,
                     state: SpentState::Settled,
+                    to: shares(one),
                 },
+                approval: None,
+                place: None,
+                approved: None,
             });
         }
     }
@@ -124,6 +129,15 @@ pub fn page(
         put: history(payer, token, &joined(ranges, (read.from, read.to)), now).to_canonical()?,
     });
     Ok(Page { writes, found })
+}
+
+/// Who had it.
+fn shares(one: &Closed) -> Vec<Share> {
+    let share = |to| Share {
+        to,
+        amount: one.amount,
+    };
+    one.to.map(share).into_iter().collect()
 }
 
 fn recovered(payer: &Address, token: &Token, one: &Closed, now: Seconds) -> Json {

@@ -1,14 +1,16 @@
 //! From the 402 answer to a price that the policy allows.
 
 use super::offers::{self, choose};
-use super::record::{Intent, Reservation};
-use super::{buy, fail, told, Context, Effect, Phase, State};
+use super::record::{Intent, Reservation, WalletChange};
+use super::{approve, buy, fail, persist, told, tree, Context, Effect, Phase, State, Then};
 use crate::amount::Amount;
+use crate::approval;
 use crate::authorization::Authorization;
 use crate::error::{Code, Error};
+use crate::hex;
 use crate::json::Json;
 use crate::outcome::Answer;
-use crate::policy::{Decision, Spent};
+use crate::policy::Decision;
 use crate::x402::payment_required::{Signing, Terms};
 
 /// The answer to the unpaid request.
@@ -55,32 +57,65 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if budget(state).is_some_and(|budget| choice.terms.amount > budget) {
         return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
     }
-    let spent = others_spent(state);
-    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
-        Decision::Ask { reason } if !state.approved => {
-            state.phase = Phase::Ask;
-            let total = spent
-                .iter()
-                .filter(|entry| entry.network == choice.terms.network && entry.asset == choice.terms.asset)
-                .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount));
-            let shares = choice.terms.shares.iter().map(|share| {
-                Json::object([("payTo", share.to.to_json()), ("amount", share.amount.to_json())])
-            });
-            let split = choice.terms.shares.len() > 1;
-            let ask = Json::object([
-                ("intentId", Json::text(state.intent_id.as_str())),
-                ("reason", Json::text(reason)),
-                ("amount", choice.terms.amount.to_json()),
-                ("network", choice.terms.network.to_json()),
-                ("asset", choice.terms.asset.to_json()),
-                ("payTo", choice.terms.pay_to.to_json()),
-                ("spent", total.unwrap_or(Amount::ZERO).to_json()),
-            ]);
-            let parts = split.then(|| Json::Array(shares.collect()));
-            Ok(Effect::Ask(ask.with_some("parts", parts)))
-        }
-        _ => buy::inspect_or_plan(state, &choice, context),
+    let besides = own_reservation(state);
+    let reasons = reasons(state, &choice.terms, &besides, context)?;
+    if reasons.is_empty() || state.approved {
+        return buy::inspect_or_plan(state, &choice, context);
     }
+    if approve::covering(state, &choice.terms, &besides, context)?.is_some() {
+        return buy::inspect_or_plan(state, &choice, context);
+    }
+    let request = approve::request(state, &choice, &reasons, context);
+    if context.config.policy.approvers().is_empty() {
+        state.phase = Phase::Ask;
+        return Ok(Effect::Ask(request));
+    }
+    // What waits for a signature is written down first, once: the slot is held, and whoever approves finds it.
+    let mut asked = state.wallet.asked.iter();
+    let stands = asked.find(|asked| approve::is_same(asked, &request)).cloned();
+    state.draft = Some(stands.clone().unwrap_or(request.clone()));
+    if stands.is_some() {
+        return ask(state, context);
+    }
+    state.intent = Some(buy::intent_for(state, &choice, context)?);
+    Ok(persist(
+        state,
+        Some(WalletChange::Ask(request)),
+        Then::Ask,
+        context,
+    ))
+}
+
+/// Asks the person who is there, else leaves the question for whoever comes.
+pub(super) fn ask(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
+    if !context.config.policy.asks_at_once() {
+        return Ok(fail(state, Code::ApprovalNeeded.into()));
+    }
+    let request = state.draft.clone();
+    let request = request.ok_or_else(|| Error::new(Code::StateInvalid, "draft"))?;
+    state.phase = Phase::Ask;
+    let hash = hex::encode(approval::request_hash(&request)?);
+    Ok(Effect::Ask(request.with("hash", Json::text(hash))))
+}
+
+/// Why a person has to be asked, beside what is held under another id than `besides`; empty where nobody has to. Errors: those of
+/// [`tree::decide`] and of [`crate::policy::Policy::decide`].
+pub(super) fn reasons(
+    state: &State,
+    terms: &Terms,
+    besides: &str,
+    context: Context<'_>,
+) -> Result<Vec<String>, Error> {
+    let spent = state.wallet.spent_besides(besides);
+    let own = context.config.policy.decide(terms, &spent, context.now)?;
+    let tree = tree::decide(state, terms, besides, context)?;
+    let asked = core::iter::once(own)
+        .chain(tree)
+        .filter_map(|decision| match decision {
+            Decision::Ask { reason } => Some(reason),
+            Decision::Allow => None,
+        });
+    Ok(asked.collect())
 }
 
 /// What the intent may cost: the call can narrow what the record says, and not widen it.
@@ -101,28 +136,43 @@ fn same_signing(last: &Authorization, terms: &Terms) -> bool {
     same && last.asset() == terms.asset && terms.network.chain_id() == Some(last.chain_id())
 }
 
-/// What the wallet holds, without what it holds for this intent: the new attempt competes for the same nonce.
-fn others_spent(state: &State) -> Vec<Spent> {
-    let own = state.intent.as_ref().map(Intent::reservation).unwrap_or_default();
-    state.wallet.spent_besides(&own)
+/// Under this id the wallet holds what this intent holds: a new attempt competes for the same nonce.
+fn own_reservation(state: &State) -> String {
+    state.intent.as_ref().map(Intent::reservation).unwrap_or_default()
 }
 
-/// The wallet moved while a reservation was being written: the caps are asked again.
-pub(super) fn recheck(state: &State, reservation: &Reservation, context: Context<'_>) -> Result<(), Error> {
+/// The wallet moved while a reservation was being written: the caps are asked again. Errors: those of [`reasons`], `over_wallet_cap`.
+pub(super) fn recheck(
+    state: &State,
+    reservation: &mut Reservation,
+    context: Context<'_>,
+) -> Result<(), Error> {
     let choice = choose(state, context)?;
-    let spent = state.wallet.spent_besides(&reservation.id);
-    match context.config.policy.decide(&choice.terms, &spent, context.now)? {
-        Decision::Ask { .. } if !state.approved => Err(Error::new(Code::OverWalletCap, "")),
-        _ => Ok(()),
+    let reasons = reasons(state, &choice.terms, &reservation.id, context)?;
+    reservation.approval = approve::covering(state, &choice.terms, &reservation.id, context)?;
+    match reasons.is_empty() || state.approved || reservation.approval.is_some() {
+        true => Ok(()),
+        false => Err(Error::new(Code::OverWalletCap, "")),
     }
 }
 
-/// The person's answer.
-pub(super) fn on_approved(state: &mut State, yes: bool, context: Context<'_>) -> Result<Effect, Error> {
+/// The person's answer. With approvers on the list it is what one of them signed. Errors: those of [`approve::granted`].
+pub(super) fn on_approved(
+    state: &mut State,
+    yes: bool,
+    approval: Option<&Json>,
+    context: Context<'_>,
+) -> Result<Effect, Error> {
     if !yes {
         return Ok(fail(state, Code::ApprovalDenied.into()));
     }
-    state.approved = true;
     let choice = choose(state, context)?;
+    match context.config.policy.approvers().is_empty() {
+        true => state.approved = true,
+        false => {
+            approve::granted(state, &choice, approval, context)?;
+            state.granted = approval.cloned();
+        }
+    }
     buy::inspect_or_plan(state, &choice, context)
 }

@@ -18,7 +18,7 @@ use crate::quote::{Offered, Protocol};
 use crate::time::Seconds;
 
 pub use handed::Handed;
-pub use wallet::{Reservation, Wallet, WalletChange};
+pub use wallet::{Paths, Reservation, Wallet, WalletChange};
 
 /// Where an intent stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -251,6 +251,11 @@ impl Intent {
         self.handed
             .as_ref()
             .is_none_or(|handed| handed.to == actor && handed.taken_at.is_some())
+    }
+
+    /// Whether it was ever handed over: its limits are those of the hand-over.
+    pub fn was_given(&self) -> bool {
+        self.handed.is_some()
     }
 
     /// Whether the seller ever said that another request holds the payment id. Nothing is signed for such an intent again,

@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::policy::Policy;
 use crate::time::Seconds;
+use crate::tree;
 
 /// Settings of a payer, the same for every call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,19 +37,16 @@ pub struct Config {
     pub contract_wallet: bool,
     /// The host has a signer of transactions on Tempo.
     pub signs_tempo: bool,
+    /// The intent that everything is bought under.
+    pub root: Option<String>,
 }
 
 impl Config {
     /// Reads `{payer, policy?, readable?, resends?, maxWait?, actor?, knownWriters?, trustedBlocks?, layouts?,
-    /// contractWallet?, signsTempo?}`. Errors: `policy_invalid` at
-    /// `policy.perIntentTree`, which is not held yet, then those of the fields with their path.
+    /// contractWallet?, signsTempo?, root?}`. Errors: those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Config, Error> {
         let empty = Json::object([]);
         let policy = json.get("policy").unwrap_or(&empty);
-        // No sum over parents and children is kept here: a cap that would not be held must not look as if it were.
-        if policy.get("perIntentTree").is_some() {
-            return Err(Error::new(Code::PolicyInvalid, "policy.perIntentTree"));
-        }
         let payer = json.read("payer", Address::from_json)?;
         Ok(Config {
             payer,
@@ -68,7 +66,13 @@ impl Config {
             layouts: json.read_opt("layouts", evidence::layouts)?.unwrap_or_default(),
             contract_wallet: json.read_opt("contractWallet", Json::as_bool)?.unwrap_or(false),
             signs_tempo: json.read_opt("signsTempo", Json::as_bool)?.unwrap_or(false),
+            root: json.read_opt("root", Json::as_string)?,
         })
+    }
+
+    /// The actor, where one was named: the payer's address is no name.
+    pub(super) fn named_actor(&self) -> Option<&str> {
+        Some(self.actor.as_str()).filter(|actor| *actor != self.payer.to_string())
     }
 
     /// How the chain's answers about a token are judged.
@@ -122,8 +126,12 @@ pub struct Start {
     pub scope: String,
     /// Parent intent.
     pub parent: Option<String>,
-    /// Most that this intent may cost.
+    /// Most that this intent, and all below it, may cost.
     pub budget: Option<Amount>,
+    /// Nobody else is paid for it, nor for what is below it.
+    pub recipients: Option<Vec<Address>>,
+    /// The first second at which nothing is signed for it, nor for what is below it.
+    pub expires_at: Option<Seconds>,
     /// Why it is released.
     pub reason: Option<String>,
     /// The seller's receipt that names the missing answer, when a claim is made.
@@ -141,7 +149,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget}, reason?, receipt?, to?, expiresIn?, handOver?,
+    /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget, recipients, expiresAt}, reason?, receipt?, to?, expiresIn?, handOver?,
     /// resendable?, authenticated?}`. Errors: those of the fields with their path, `state_invalid` for an unknown mode.
     pub fn from_json(json: &Json) -> Result<Start, Error> {
         let mode = match json.read("mode", Json::as_str)? {
@@ -171,6 +179,12 @@ impl Start {
             budget: init
                 .read_opt("budget", Amount::from_json)
                 .map_err(|error| error.within("intent"))?,
+            recipients: init
+                .read_opt("recipients", tree::recipients)
+                .map_err(|error| error.within("intent"))?,
+            expires_at: init
+                .read_opt("expiresAt", Json::as_u64)
+                .map_err(|error| error.within("intent"))?,
             reason: json.read_opt("reason", Json::as_string)?,
             receipt: json.read_opt("receipt", Json::as_string)?,
             to: json.read_opt("to", |name| hand_over::actor(name.as_str()?))?,
@@ -182,6 +196,7 @@ impl Start {
     }
 
     pub(super) fn to_json(&self) -> Json {
+        let recipients = |list: &Vec<Address>| Json::Array(list.iter().map(Address::to_json).collect());
         let mode = match self.mode {
             Mode::Fetch => "fetch",
             Mode::Resume => "resume",
@@ -196,7 +211,9 @@ impl Start {
             .with_some("purpose", self.purpose.clone().map(Json::String))
             .with("scope", Json::text(self.scope.as_str()))
             .with_some("parent", self.parent.clone().map(Json::String))
-            .with_some("budget", self.budget.map(|budget| budget.to_json()));
+            .with_some("budget", self.budget.map(|budget| budget.to_json()))
+            .with_some("recipients", self.recipients.as_ref().map(recipients))
+            .with_some("expiresAt", self.expires_at.map(Json::number));
         Json::object([("mode", Json::text(mode))])
             .with_some("request", self.request.as_ref().map(Request::to_json))
             .with_some("intentId", self.intent_id.clone().map(Json::String))

@@ -6,6 +6,7 @@ use crate::error::{Code, Error, Money, Next};
 use crate::fingerprint::Request;
 use crate::json::Json;
 use crate::time::Seconds;
+use crate::tree::Place;
 
 use super::effect::Failure;
 use super::record::{Intent, Reservation, Wallet, WalletChange};
@@ -45,6 +46,8 @@ pub enum Phase {
 /// What follows a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
+    /// Ask a person.
+    Ask,
     /// Ask the signer.
     Sign,
     /// Send the paid request.
@@ -102,6 +105,8 @@ pub struct State {
     pub price: Option<Json>,
     /// A person said yes to this price.
     pub approved: bool,
+    /// The approval that was signed for it in this call.
+    pub granted: Option<Json>,
     /// The new authorization must repeat the terms of the last.
     pub same_terms: bool,
     /// Sends of this call beyond the first.
@@ -118,7 +123,7 @@ pub struct State {
     pub part: usize,
     /// The chain was read since the last send.
     pub read: bool,
-    /// The claim or the hand-over that is being made, or the signature that a wallet contract is asked about.
+    /// The claim or the hand-over that is being made, the question that a person is asked, or the signature that a wallet contract is asked about.
     pub draft: Option<Json>,
     /// Generation at which an intent without a record begins: nonces found cancelled are passed over.
     pub first_generation: u64,
@@ -143,6 +148,7 @@ impl State {
             then: None,
             price: None,
             approved: false,
+            granted: None,
             same_terms: false,
             resends: 0,
             retry_after: None,
@@ -217,6 +223,7 @@ impl State {
         .with_some("then", self.then.as_ref().map(Then::to_json))
         .with_some("price", self.price.clone())
         .with("approved", Json::Bool(self.approved))
+        .with_some("granted", self.granted.clone())
         .with("sameTerms", Json::Bool(self.same_terms))
         .with("resends", Json::number(self.resends))
         .with_some("retryAfter", self.retry_after.map(Json::number))
@@ -246,6 +253,7 @@ impl State {
             then: json.read_opt("then", Then::from_json)?,
             price: json.get("price").cloned(),
             approved: json.read("approved", Json::as_bool)?,
+            granted: json.get("granted").cloned(),
             same_terms: json.read("sameTerms", Json::as_bool)?,
             resends: json.read("resends", Json::as_u64)?,
             retry_after: json.read_opt("retryAfter", Json::as_u64)?,
@@ -273,6 +281,8 @@ fn change_to_json(change: &WalletChange) -> Json {
         }
         WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
         WalletChange::Hold(id) => Json::object([("hold", Json::text(id.as_str()))]),
+        WalletChange::Place(place) => Json::object([("place", place.to_json())]),
+        WalletChange::Ask(request) => Json::object([("ask", request.clone())]),
     }
 }
 
@@ -288,6 +298,12 @@ fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
     }
     if let Some(id) = json.read_opt("hold", Json::as_string)? {
         return Ok(WalletChange::Hold(id));
+    }
+    if let Some(place) = json.read_opt("place", Place::from_json)? {
+        return Ok(WalletChange::Place(place));
+    }
+    if let Some(request) = json.get("ask") {
+        return Ok(WalletChange::Ask(request.clone()));
     }
     json.read("release", Json::as_string).map(WalletChange::Release)
 }
@@ -338,6 +354,7 @@ impl Then {
     fn to_json(&self) -> Json {
         let plain = |kind: &str| Json::object([("do", Json::text(kind))]);
         match self {
+            Then::Ask => plain("ask"),
             Then::Sign => plain("sign"),
             Then::Send => plain("send"),
             Then::Settle => plain("settle"),
@@ -356,6 +373,7 @@ impl Then {
 
     fn from_json(json: &Json) -> Result<Then, Error> {
         Ok(match json.read("do", Json::as_str)? {
+            "ask" => Then::Ask,
             "sign" => Then::Sign,
             "send" => Then::Send,
             "settle" => Then::Settle,

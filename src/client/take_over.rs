@@ -6,7 +6,7 @@
 //! is counted. From there on both are one.
 
 use super::record::{Handed, Intent, Quote, Rail, Reservation, WalletChange};
-use super::{buy, fail, hand_over, persist, recover, Context, Effect, Phase, State, Then};
+use super::{buy, fail, hand_over, persist, recover, tree, Context, Effect, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
@@ -290,7 +290,11 @@ fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Ef
             amount: held(intent)?,
             at: context.now,
             state: SpentState::Reserved,
+            to: Vec::new(),
         },
+        approval: None,
+        place: Some(tree::handed(state, given.budget, context)?),
+        approved: None,
     };
     let change = WalletChange::Reserve(reservation);
     Ok(persist(state, Some(change), Then::Reenter, context))
@@ -299,7 +303,13 @@ fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Ef
 /// From here on it is this actor's to sign for.
 fn take(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
     note(state, given, Some(context.now))?;
-    Ok(persist(state, None, Then::Done("taken_over".to_owned()), context))
+    let change = WalletChange::Place(tree::handed(state, given.budget, context)?);
+    Ok(persist(
+        state,
+        Some(change),
+        Then::Done("taken_over".to_owned()),
+        context,
+    ))
 }
 
 fn note(state: &mut State, given: &HandOver, taken_at: Option<Seconds>) -> Result<(), Error> {

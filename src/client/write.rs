@@ -73,6 +73,7 @@ pub(super) fn on_persisted(
         state.wallet_rev = rev(&Wallet::key(&context.config.payer)).or(state.wallet_rev);
     }
     match state.then.take() {
+        Some(Then::Ask) => price::ask(state, context),
         Some(Then::Sign) => sign::begin(state),
         Some(Then::Send) => {
             state.phase = Phase::Send;
@@ -159,8 +160,9 @@ pub(super) fn on_reload(
     state.intent = mine;
     // What another worker has signed counts, whatever the caps are.
     let priced = state.price.is_some();
-    if let Some(WalletChange::Reserve(reservation)) = state.change.clone().filter(|_| priced) {
-        price::recheck(state, &reservation, context)?;
+    if let Some(WalletChange::Reserve(mut reservation)) = state.change.clone().filter(|_| priced) {
+        price::recheck(state, &mut reservation, context)?;
+        state.change = Some(WalletChange::Reserve(reservation));
     }
     state.phase = Phase::Persist;
     writes(state, context).map(Effect::Persist)

@@ -3,6 +3,7 @@
 use super::Input;
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::approval::{self, Approval};
 use crate::attempt;
 use crate::client::history::{self, Token};
 use crate::client::record::{self, Intent};
@@ -42,6 +43,9 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             Ok(words(history::known(&intent)))
         }),
         "handOverDigest" => hand_over_digest(input),
+        "clientIntend" => client_intend(input),
+        "clientAccept" => client_accept(input),
+        "approvalDocument" => approval_document(input),
         "requestIdentity" => request_identity(input),
         _ => return None,
     })
@@ -214,6 +218,76 @@ fn history_page(input: &Input) -> Result<Json, Error> {
         .with_some("unknown", (unknown > 0).then(|| Json::number(unknown)))),
         None => Err(Error::new(Code::InternalError, "")),
     }
+}
+
+/// The record that a write stands on.
+fn stands(input: &Input) -> Result<Option<Record>, Error> {
+    input.json.read_opt("wallet", Record::from_json)
+}
+
+fn write_json(write: client::Write) -> Result<Json, Error> {
+    client::Effect::Persist(vec![write])
+        .to_json()
+        .get("ops")
+        .cloned()
+        .ok_or_else(|| Error::new(Code::InternalError, ""))
+}
+
+/// Input `{config, now, start, wallet?}`; answer `{intentId, ops?}`: nothing to write where the intent stands already.
+fn client_intend(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let start = input.json.read("start", Start::from_json)?;
+    let now = input.json.read("now", Json::as_u64)?;
+    let (intent_id, write) = client::tree::intend(&config, &start, stands(input)?.as_ref(), now)?;
+    let ops = write.map(write_json).transpose()?;
+    Ok(Json::object([("intentId", Json::text(intent_id))]).with_some("ops", ops))
+}
+
+/// Input `{config, now, approval, wallet?}`; answer `{ops}`.
+fn client_accept(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let now = input.json.read("now", Json::as_u64)?;
+    let document = input.json.require("approval")?;
+    let write = client::approve::accept(&config, document, stands(input)?.as_ref(), now)?;
+    Ok(Json::object([("ops", write_json(write)?)]))
+}
+
+/// Input `{request, at, expiresAt, intentId?, amount?, signature?}`: what a person signs to answer this request, and with the signature the document.
+/// The intent and the amount are the request's own where nothing is said; answer `{typedData, digest, hash, requestHash, approval?}`.
+fn approval_document(input: &Input) -> Result<Json, Error> {
+    let json = &input.json;
+    // A host shows the request with its hash; the hash is of the request itself.
+    let request = json.require("request")?.clone().without("hash");
+    let within = |error: Error| error.within("request");
+    let own = |name: &str| request.require(name).map_err(within);
+    let approval = Approval {
+        at: json.read("at", Json::as_u64)?,
+        expires_at: json.read("expiresAt", Json::as_u64)?,
+        request: approval::request_hash(&request)?,
+        payer: request.read("payer", Address::from_json).map_err(within)?,
+        intent_id: json
+            .get("intentId")
+            .map_or_else(|| own("intentId"), Ok)?
+            .as_string()?,
+        network: request.read("network", Network::from_json).map_err(within)?,
+        asset: request.read("asset", Address::from_json).map_err(within)?,
+        amount: Amount::from_json(json.get("amount").map_or_else(|| own("amount"), Ok)?)
+            .map_err(|error| error.within("amount"))?,
+    };
+    let signature = json.read_opt("signature", Json::as_str)?;
+    let document = signature
+        .map(|signature| approval.to_json(signature))
+        .transpose()?;
+    if let Some(document) = &document {
+        Approval::from_json(document)?;
+    }
+    Ok(Json::object([
+        ("typedData", approval.typed_data()?),
+        ("digest", Json::text(hex::encode(approval.digest()?))),
+        ("hash", Json::text(hex::encode(approval.hash()?))),
+        ("requestHash", Json::text(hex::encode(approval.request))),
+    ])
+    .with_some("approval", document))
 }
 
 /// Input `{handOver}`: what the payer signs of it, and who did.

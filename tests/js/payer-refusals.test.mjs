@@ -247,8 +247,7 @@ test("settings that are wrong are refused at once", () => {
   wrong({ secret: new Uint8Array(15) }, "secret_invalid");
   wrong({ policy: { perCall: 1 } }, "amount_must_be_string");
   wrong({ policy: { percall: "1" } }, "policy_invalid");
-  // A cap that is not held must not look as if it were.
-  wrong({ policy: { perCall: "1", perIntentTree: "1" } }, "policy_invalid", "config.policy.perIntentTree");
+  wrong({ policy: { perCall: "1", perTree: "1" } }, "policy_invalid");
   wrong({ policy: { approve: true } }, "policy_invalid", "policy.approve");
   wrong({ rpc: null }, "invalid_type", "rpc");
   wrong({ policy: null }, "invalid_type", "policy");

@@ -6,7 +6,10 @@ use crate::amount::Amount;
 use crate::error::Error;
 use crate::json::Json;
 use crate::policy::{Spent, SpentState};
+use crate::sorting::map;
 use crate::time::Seconds;
+use crate::tree::{self, Broken, Place};
+use crate::x402::payment_required::Share;
 
 /// One amount held or spent under one nonce.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,11 +18,20 @@ pub struct Reservation {
     pub id: String,
     /// The amount, in the terms of [`Spent`].
     pub spent: Spent,
+    /// The approval that covers it, by its hash.
+    pub approval: Option<String>,
+    /// Where its intent stands in a tree. Goes with a change; the wallet keeps it among its places.
+    pub place: Option<Place>,
+    /// The approval itself, where it came with this call. Goes with a change, too.
+    pub approved: Option<Json>,
 }
 
 impl Reservation {
     /// As the journal holds it.
     pub fn to_json(&self) -> Json {
+        let share =
+            |share: &Share| Json::object([("payTo", share.to.to_json()), ("amount", share.amount.to_json())]);
+        let to = &self.spent.to;
         Json::object([
             ("id", Json::text(self.id.as_str())),
             ("network", self.spent.network.to_json()),
@@ -28,6 +40,20 @@ impl Reservation {
             ("at", Json::number(self.spent.at)),
             ("state", Json::text(self.spent.state.as_str())),
         ])
+        .with_some(
+            "to",
+            (!to.is_empty()).then(|| Json::Array(to.iter().map(share).collect())),
+        )
+        .with_some("approval", self.approval.as_deref().map(Json::text))
+        .with_some("place", self.place.as_ref().map(Place::to_json))
+        .with_some("approved", self.approved.clone())
+    }
+
+    /// The intent that it is for; of a payment that was recovered, its id.
+    pub fn intent_id(&self) -> &str {
+        self.id
+            .rsplit_once('#')
+            .map_or(self.id.as_str(), |(intent_id, _)| intent_id)
     }
 
     /// Reads [`Reservation::to_json`]. Errors: those of the fields.
@@ -35,6 +61,9 @@ impl Reservation {
         Ok(Reservation {
             id: json.read("id", Json::as_string)?,
             spent: Spent::from_json(json)?,
+            approval: json.read_opt("approval", Json::as_string)?,
+            place: json.read_opt("place", Place::from_json)?,
+            approved: json.get("approved").cloned(),
         })
     }
 }
@@ -52,6 +81,10 @@ pub enum WalletChange {
     Release(String),
     /// What was taken for spent is unknown again, and held as before.
     Hold(String),
+    /// Where an intent stands in a tree, or that its budget was narrowed.
+    Place(Place),
+    /// What a person is asked, in the place of an earlier question about the same intent.
+    Ask(Json),
 }
 
 /// What one wallet holds and has spent. Unknown counts as spent.
@@ -59,6 +92,12 @@ pub enum WalletChange {
 pub struct Wallet {
     /// The entries, oldest first.
     pub entries: Vec<Reservation>,
+    /// The places of intents in trees, as they were written down.
+    pub places: Vec<Place>,
+    /// Signed approvals. What is used of one is what the entries say that name it.
+    pub approvals: Vec<Json>,
+    /// Approval requests without an answer, one for an intent.
+    pub asked: Vec<Json>,
 }
 
 /// A settled amount is remembered this long, longer than any cap's window: 400 days.
@@ -75,10 +114,39 @@ impl Wallet {
         match change {
             WalletChange::Reserve(reservation) => {
                 self.entries.retain(|entry| entry.id != reservation.id);
+                let places = &self.places;
+                // What a tree cost is not forgotten while the tree stands.
+                let in_tree = |entry: &Reservation| {
+                    places.iter().any(|place| {
+                        place.intent_id == entry.intent_id()
+                            || place.parent.as_deref() == Some(entry.intent_id())
+                    })
+                };
                 self.entries.retain(|entry| {
-                    entry.spent.state == SpentState::Reserved || entry.spent.at + SPENT_KEPT > now
+                    entry.spent.state == SpentState::Reserved
+                        || entry.spent.at + SPENT_KEPT > now
+                        || in_tree(entry)
                 });
-                self.entries.push(reservation.clone());
+                self.asked
+                    .retain(|asked| !is_about(asked, reservation.intent_id()));
+                if let Some(place) = &reservation.place {
+                    self.put(place.clone());
+                }
+                if let Some(approved) = &reservation.approved {
+                    self.approvals.push(approved.clone());
+                }
+                self.entries.push(Reservation {
+                    place: None,
+                    approved: None,
+                    ..reservation.clone()
+                });
+            }
+            WalletChange::Place(place) => self.put(place.clone()),
+            WalletChange::Ask(request) => {
+                let intent_id = request.get("intentId").and_then(|id| id.as_str().ok());
+                self.asked
+                    .retain(|asked| intent_id.is_none_or(|id| !is_about(asked, id)));
+                self.asked.push(request.clone());
             }
             WalletChange::Spend(id) => {
                 for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
@@ -89,6 +157,10 @@ impl Wallet {
                 for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
                     entry.spent.state = SpentState::Settled;
                     entry.spent.amount = *amount;
+                    // Of several, which one moved stands in the intent's record: each counts in full here.
+                    if let [only] = entry.spent.to.as_mut_slice() {
+                        only.amount = *amount;
+                    }
                 }
             }
             WalletChange::Release(id) => {
@@ -122,23 +194,73 @@ impl Wallet {
         entry.map(|entry| entry.spent.amount)
     }
 
-    /// As the journal holds it.
+    /// Keeps a place. One that is known stays where it is, and its budget only narrows.
+    fn put(&mut self, place: Place) {
+        match self
+            .places
+            .iter_mut()
+            .find(|known| known.intent_id == place.intent_id)
+        {
+            Some(known) => *known = known.clone().narrowed(place.budget),
+            None => self.places.push(place),
+        }
+    }
+
+    /// The place of an intent, where one was written down.
+    pub fn place(&self, intent_id: &str) -> Option<&Place> {
+        self.places.iter().find(|place| place.intent_id == intent_id)
+    }
+
+    /// The path from each place to its root, by intent; of an intent that paid and has no place, itself. `own` is added to them.
+    pub fn paths<'a>(&'a self, own: Option<&'a Place>) -> Paths<'a> {
+        let entries = self.entries.iter().map(|entry| (entry.intent_id(), None));
+        let places = self.places.iter().chain(own);
+        let parents = places.map(|place| (place.intent_id.as_str(), place.parent.as_deref()));
+        Paths(map(entries.chain(parents)))
+    }
+
+    /// As the journal holds it. With places or approvals it has `v` 2: who reads version 1 alone would write it back without them.
     pub fn to_json(&self) -> Json {
+        let some = |list: Vec<Json>| (!list.is_empty()).then_some(Json::Array(list));
+        let plain = self.places.is_empty() && self.approvals.is_empty() && self.asked.is_empty();
         Json::object([
-            ("v", Json::number(1)),
+            ("v", Json::number(if plain { 1 } else { 2 })),
             ("kind", Json::text("wallet")),
             (
                 "entries",
                 Json::Array(self.entries.iter().map(Reservation::to_json).collect()),
             ),
         ])
+        .with_some("places", some(self.places.iter().map(Place::to_json).collect()))
+        .with_some("approvals", some(self.approvals.clone()))
+        .with_some("asked", some(self.asked.clone()))
     }
 
     /// Reads [`Wallet::to_json`]. Errors: `unsupported_version`, `state_invalid`, those of the fields.
     pub fn from_json(json: &Json) -> Result<Wallet, Error> {
-        version(json, "wallet", &[1])?;
+        version(json, "wallet", &[1, 2])?;
+        let kept = |list: &Json| list.as_array().map(<[Json]>::to_vec);
         Ok(Wallet {
             entries: json.read("entries", |entries| entries.as_list(Reservation::from_json))?,
+            places: json
+                .read_opt("places", |places| places.as_list(Place::from_json))?
+                .unwrap_or_default(),
+            approvals: json.read_opt("approvals", kept)?.unwrap_or_default(),
+            asked: json.read_opt("asked", kept)?.unwrap_or_default(),
         })
+    }
+}
+
+fn is_about(request: &Json, intent_id: &str) -> bool {
+    request.get("intentId").and_then(|id| id.as_str().ok()) == Some(intent_id)
+}
+
+/// Who stands above whom, as one wallet knows it.
+pub struct Paths<'a>(std::collections::BTreeMap<&'a str, Option<&'a str>>);
+
+impl<'a> Paths<'a> {
+    /// From this intent up to its root. Errors: those of [`tree::path`].
+    pub fn of(&self, intent_id: &'a str) -> Result<Vec<&'a str>, Broken> {
+        tree::path(intent_id, |id| self.0.get(id).copied())
     }
 }

@@ -1,0 +1,213 @@
+//! Where a purchase stands among the intents of its payer, and whether all of them together may spend what it costs.
+//!
+//! The wallet's record holds every place and every amount, and each reservation is written with it or not at all: whoever spends under one root, in
+//! whatever process, meets what the others hold.
+
+use super::effect::{Record, Write};
+use super::record::{self, Intent, Wallet, WalletChange};
+use super::{Config, Context, Start, State};
+use crate::amount::Amount;
+use crate::error::{Code, Error};
+use crate::intent;
+use crate::policy::{passes, Decision, Spent};
+use crate::time::Seconds;
+use crate::tree::{Broken, Place};
+use crate::x402::payment_required::Terms;
+
+/// Where the purchase stands, as the wallet will hold it; nothing where it names neither parent nor limit. Errors: `bad_lineage`,
+/// `lineage_wider`.
+pub(super) fn place(state: &State, context: Context<'_>) -> Result<Option<Place>, Error> {
+    let other_tree = || Error::new(Code::BadLineage, "intent.parent");
+    let start = &state.start;
+    let recorded = state.intent.as_ref();
+    // What the record says holds; a call can repeat it and not change it.
+    if let (Some(intent), Some(named)) = (recorded, &start.parent) {
+        if intent.parent.as_ref() != Some(named) {
+            return Err(other_tree());
+        }
+    }
+    if let Some(known) = state.wallet.place(&state.intent_id) {
+        let given = recorded.is_some_and(Intent::was_given);
+        if !given && start.parent.is_some() && start.parent != known.parent {
+            return Err(other_tree());
+        }
+        return Ok(Some(known.clone().narrowed(start.budget)));
+    }
+    let parent = match recorded {
+        Some(intent) => intent.parent.clone(),
+        None => start.parent.clone(),
+    };
+    let place = placed(start, &state.intent_id, parent, context.config, context.now);
+    if place.is_worth_keeping() {
+        check(&place, &state.wallet, context.config)?;
+    }
+    Ok(Some(place).filter(Place::is_worth_keeping))
+}
+
+fn placed(start: &Start, intent_id: &str, parent: Option<String>, config: &Config, now: Seconds) -> Place {
+    Place {
+        intent_id: intent_id.to_owned(),
+        parent,
+        purpose: start.purpose.clone(),
+        actor: config.named_actor().map(str::to_owned),
+        budget: start.budget,
+        recipients: start.recipients.clone(),
+        expires_at: start.expires_at,
+        at: now,
+    }
+}
+
+/// Whether a place fits in: its path leads to a root, and it widens nothing of what is above it. Errors: `bad_lineage`, `lineage_wider`.
+fn check(place: &Place, wallet: &Wallet, config: &Config) -> Result<(), Error> {
+    let paths = wallet.paths(Some(place));
+    let path = paths.of(&place.intent_id)?;
+    if config
+        .root
+        .as_ref()
+        .is_some_and(|root| !path.contains(&root.as_str()))
+    {
+        return Err(Error::new(Code::BadLineage, "intent.root"));
+    }
+    let above = path.iter().skip(1).filter_map(|id| wallet.place(id));
+    match above.filter_map(|above| place.widens(above)).next() {
+        Some(field) => Err(Error::new(Code::LineageWider, field)),
+        None => Ok(()),
+    }
+}
+
+/// The intents from a purchase up to its root, itself first; itself alone where its place does not hold.
+pub(super) fn path(state: &State, context: Context<'_>) -> Vec<String> {
+    let own = place(state, context).ok().flatten();
+    let paths = state.wallet.paths(own.as_ref());
+    let path = paths.of(&state.intent_id);
+    let path = path.unwrap_or_else(|_| vec![state.intent_id.as_str()]);
+    path.into_iter().map(str::to_owned).collect()
+}
+
+/// What the places above a purchase, its own included, say of its terms, beside what is held under another id than `besides`. Errors in this
+/// order: those of [`place`], `bad_lineage` (the payer's root is not above it), `intent_expired`, `recipient_forbidden`, and with nobody to ask
+/// `over_budget` and `over_cap`.
+pub(super) fn decide(
+    state: &State,
+    terms: &Terms,
+    besides: &str,
+    context: Context<'_>,
+) -> Result<Vec<Decision>, Error> {
+    let own = place(state, context)?;
+    let (wallet, policy) = (&state.wallet, &context.config.policy);
+    let paths = wallet.paths(own.as_ref());
+    let path = match paths.of(&state.intent_id) {
+        Ok(path) => path,
+        // It names nobody, and nothing was paid for it yet: it is a root.
+        Err(Broken::Unknown) if own.is_none() => vec![state.intent_id.as_str()],
+        Err(broken) => return Err(broken.into()),
+    };
+    let given = state.intent.as_ref().is_some_and(Intent::was_given);
+    let root = context.config.root.as_deref();
+    if root.is_some_and(|root| !given && !path.contains(&root)) {
+        return Err(Error::new(Code::BadLineage, "intent.root"));
+    }
+    let places = || {
+        let of = |id: &&str| match &own {
+            Some(own) if own.intent_id == **id => Some(own),
+            _ => wallet.place(id),
+        };
+        path.iter().filter_map(of)
+    };
+    if places().any(|place| place.expires_at.is_some_and(|end| context.now >= end)) {
+        return Err(Error::new(Code::IntentExpired, "intent.expiresAt"));
+    }
+    let stranger = |place: &Place| {
+        let known = place.recipients.as_ref();
+        known.is_some_and(|known| terms.shares.iter().any(|share| !known.contains(&share.to)))
+    };
+    if places().any(stranger) {
+        return Err(Error::new(Code::RecipientForbidden, "intent.recipients"));
+    }
+    let under = |above: &str| -> Vec<Spent> {
+        let below = |id| paths.of(id).is_ok_and(|path| path.contains(&above));
+        let entries = wallet.entries.iter().filter(|entry| entry.id != besides);
+        let below = entries.filter(|entry| below(entry.intent_id()));
+        below.map(|entry| entry.spent.clone()).collect()
+    };
+    let mut decisions = Vec::new();
+    for place in places() {
+        let Some(budget) = place.budget else { continue };
+        let spent = under(&place.intent_id);
+        // A budget is of one token: another one would be new room.
+        let mixed = spent.iter().any(|entry| !entry.is_on(terms));
+        if mixed || passes(budget, terms, spent.iter()) {
+            decisions.push(policy.ask("over_budget", Code::OverBudget, "intent.parent")?);
+        }
+    }
+    let root = path.last().copied().unwrap_or_default();
+    decisions.push(policy.decide_tree(terms, &under(root))?);
+    Ok(decisions)
+}
+
+/// The place of an intent that goes to another actor, or came from one, with what it may cost from here on. A parent that is not known here bounds
+/// nothing: the hand-over's budget does.
+pub(super) fn handed(state: &State, budget: Amount, context: Context<'_>) -> Result<Place, Error> {
+    let intent = state.intent()?;
+    let paths = state.wallet.paths(None);
+    let known = |parent: &&String| paths.of(parent).is_ok();
+    Ok(Place {
+        intent_id: intent.intent_id.clone(),
+        parent: intent.parent.as_ref().filter(known).cloned(),
+        purpose: intent.purpose.clone(),
+        actor: context.config.named_actor().map(str::to_owned),
+        budget: Some(budget),
+        at: context.now,
+        ..Place::default()
+    })
+}
+
+/// Writes an intent down that buys nothing itself, or buys later: under it others do. Gives its id, and what is to be written; nothing where it stands
+/// already as it is asked for. Errors: `intent_id_invalid`, `missing_field` (no id), `intent_conflict` (it stands otherwise), `bad_lineage`, `lineage_wider`,
+/// `intent_expired`, those of the wallet's record.
+pub fn intend(
+    config: &Config,
+    start: &Start,
+    stands: Option<&Record>,
+    now: Seconds,
+) -> Result<(String, Option<Write>), Error> {
+    let id = start.id.as_deref();
+    let id = id.ok_or_else(|| Error::new(Code::MissingField, "intent.id"))?;
+    let intent_id = intent::explicit_intent_id(&config.payer, id).map_err(|error| error.within("intent"))?;
+    let mut wallet = stands
+        .map(|found| record::from_text(&found.text, Wallet::from_json))
+        .transpose()?
+        .unwrap_or_default();
+    let parent = start.parent.clone().or_else(|| config.root.clone());
+    let parent = parent.filter(|parent| *parent != intent_id);
+    let place = placed(start, &intent_id, parent, config, now);
+    if let Some(known) = wallet.place(&intent_id) {
+        let same = |place: &Place| {
+            (
+                place.parent.clone(),
+                place.budget,
+                place.recipients.clone(),
+                place.expires_at,
+            )
+        };
+        return match same(known) == same(&place) {
+            true => Ok((intent_id, None)),
+            false => Err(Error::new(Code::IntentConflict, "intent")),
+        };
+    }
+    // What was bought under this id is no root of others afterwards: its terms would change behind its back.
+    if wallet.entries.iter().any(|entry| entry.intent_id() == intent_id) {
+        return Err(Error::new(Code::IntentConflict, "intent"));
+    }
+    if place.expires_at.is_some_and(|end| now >= end) {
+        return Err(Error::new(Code::IntentExpired, "intent.expiresAt"));
+    }
+    check(&place, &wallet, config)?;
+    wallet.apply(&WalletChange::Place(place), now);
+    let write = Write {
+        key: Wallet::key(&config.payer),
+        expect: stands.map(|found| found.rev),
+        put: wallet.to_json().to_canonical()?,
+    };
+    Ok((intent_id, Some(write)))
+}
