@@ -123,8 +123,9 @@ pub fn step(mut state: State, event: Event, context: Context<'_>) -> Result<Step
         (Phase::Probe, Event::Answer { answer, redirected }) => {
             price::on_price(&mut state, &answer, redirected, context)
         }
-        (Phase::Ask, Event::Approved { yes, approval }) => {
-            price::on_approved(&mut state, yes, approval.as_ref(), context)
+        (Phase::Ask, Event::Approved(yes)) => price::on_approved(&mut state, yes, None, context),
+        (Phase::Ask, Event::Granted(approval)) => {
+            price::on_approved(&mut state, true, Some(&approval), context)
         }
         (Phase::Inspect(tag), Event::Evidence(evidence)) => {
             buy::on_inspected(&mut state, &tag, &evidence, context)

@@ -235,12 +235,9 @@ pub enum Event {
     /// Raw evidence, one value a source.
     Evidence(Vec<Json>),
     /// The person's answer.
-    Approved {
-        /// Yes or no.
-        yes: bool,
-        /// What the person signed.
-        approval: Option<Json>,
-    },
+    Approved(bool),
+    /// What the person signed.
+    Granted(Json),
     /// The time has passed.
     Waited,
     /// The answer's bytes have passed.
@@ -280,9 +277,9 @@ impl Event {
             "evidence" => {
                 Event::Evidence(json.read("evidence", |list| list.as_list(|item| Ok(item.clone())))?)
             }
-            "approved" => Event::Approved {
-                yes: json.read("yes", Json::as_bool)?,
-                approval: json.get("approval").cloned(),
+            "approved" => match json.get("approval") {
+                Some(approval) => Event::Granted(approval.clone()),
+                None => Event::Approved(json.read("yes", Json::as_bool)?),
             },
             "waited" => Event::Waited,
             "body" => Event::Body(Box::new(Body {
