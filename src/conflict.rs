@@ -17,7 +17,7 @@
 //! One finding for one fact: a late transfer that is also the second one is in two findings. Equal requests under two intents
 //! are two purchases, and nothing is raised.
 
-mod purchase;
+pub(crate) mod purchase;
 mod refunds;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,13 +53,36 @@ pub fn find_conflicts_refunded(bundles: &[&str], given: &[Given]) -> Result<Vec<
     for (index, json) in texts.iter().enumerate() {
         read.push(record::bundle(json).map_err(|error| error.within(&at(index)))?);
     }
-    let purchases = purchase::purchases(&read)?;
+    Ok(findings(&purchase::purchases(&read)?, given).0)
+}
+
+/// What is owed back of one transfer.
+pub(crate) struct OwedBack {
+    /// The intent that it was for.
+    pub intent_id: String,
+    /// What it moved.
+    pub amount: (Amount, Address, Network),
+    /// How much of it went back.
+    pub refunded: Amount,
+}
+
+/// The findings about these purchases, and what is owed back.
+pub(crate) fn findings(purchases: &Purchases, given: &[Given]) -> (Vec<Finding>, Vec<OwedBack>) {
     let mut found = Vec::new();
-    let owed = duplicates(&purchases, &mut found);
+    let owed = duplicates(purchases, &mut found);
     refunds::credit(&mut found, &owed, given);
-    shared_transactions(&purchases, &mut found);
-    payment_ids(&purchases, &mut found);
-    for (intent_id, purchase) in &purchases {
+    let back = owed.iter().filter_map(|one| {
+        let finding = found.get(one.finding)?;
+        Some(OwedBack {
+            intent_id: one.transfer.intent_id.to_owned(),
+            amount: finding.amount.clone()?,
+            refunded: finding.refunded.unwrap_or(Amount::ZERO),
+        })
+    });
+    let back = back.collect();
+    shared_transactions(purchases, &mut found);
+    payment_ids(purchases, &mut found);
+    for (intent_id, purchase) in purchases {
         conflict_answers(intent_id, purchase, &mut found);
         transfers(purchase, &mut found);
         partly_paid(purchase, &mut found);
@@ -76,7 +99,7 @@ pub fn find_conflicts_refunded(bundles: &[&str], given: &[Given]) -> Result<Vec<
         )
     }
     sort_by(&mut found, |one, other| key(one).cmp(&key(other)));
-    Ok(found)
+    (found, back)
 }
 
 fn sorted(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
@@ -93,7 +116,7 @@ fn about(finding: Finding, transfers: &[&Transfer]) -> Finding {
     }
 }
 
-type Purchases<'a> = BTreeMap<&'a str, Purchase<'a>>;
+pub(crate) type Purchases<'a> = BTreeMap<&'a str, Purchase<'a>>;
 
 /// The first transfer of an intent, or of a quote that only one payment can be for, is kept; every other one is owed back.
 fn duplicates<'a>(purchases: &Purchases<'a>, found: &mut Vec<Finding>) -> Vec<Owed<'a>> {

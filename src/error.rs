@@ -34,23 +34,41 @@ pub enum Next {
 }
 
 impl Next {
+    /// Every action there is.
+    pub const ALL: [Next; 11] = [
+        Next::FixInput,
+        Next::Requote,
+        Next::ResendSame,
+        Next::Wait,
+        Next::ReadChain,
+        Next::ReadOrder,
+        Next::LookupReceipt,
+        Next::Claim,
+        Next::SafeToResign,
+        Next::AskHuman,
+        Next::Stop,
+    ];
+
     /// Reads the text used on every boundary.
     pub fn parse(text: &str) -> Option<Next> {
-        [
-            Next::FixInput,
-            Next::Requote,
-            Next::ResendSame,
-            Next::Wait,
-            Next::ReadChain,
-            Next::ReadOrder,
-            Next::LookupReceipt,
-            Next::Claim,
-            Next::SafeToResign,
-            Next::AskHuman,
-            Next::Stop,
-        ]
-        .into_iter()
-        .find(|known| known.as_str() == text)
+        Next::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    /// One plain sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Next::FixInput => "Correct what the field names, and call again.",
+            Next::Requote => "Ask the seller for a new price.",
+            Next::ResendSame => "Make the same call again: exactly the journalled bytes are sent.",
+            Next::Wait => "Do nothing until the time given, then make the same call again.",
+            Next::ReadChain => "Read the chain by payer and nonce; nothing else tells what became of the money.",
+            Next::ReadOrder => "Ask the seller how the order stands before anything else.",
+            Next::LookupReceipt => "Look the receipt up: the answer is past, the proof is not.",
+            Next::Claim => "Hold the claim: it was paid for, and nothing came.",
+            Next::SafeToResign => "Make the same call again: every earlier authorization is proven dead.",
+            Next::AskHuman => "Ask a person; nothing is decided here.",
+            Next::Stop => "Do nothing more automatically.",
+        }
     }
 
     /// The text used on every boundary.
@@ -85,11 +103,22 @@ pub enum Money {
 }
 
 impl Money {
+    /// Everything that can be known.
+    pub const ALL: [Money; 4] = [Money::None, Money::Possible, Money::Proven, Money::ProvenTwice];
+
     /// Reads the text used on every boundary.
     pub fn parse(text: &str) -> Option<Money> {
-        [Money::None, Money::Possible, Money::Proven, Money::ProvenTwice]
-            .into_iter()
-            .find(|known| known.as_str() == text)
+        Money::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+
+    /// One plain sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Money::None => "Nothing can have moved.",
+            Money::Possible => "A transfer may have happened, or may still happen.",
+            Money::Proven => "One transfer is proven.",
+            Money::ProvenTwice => "More than one transfer is proven.",
+        }
     }
 
     /// The text used on every boundary.
@@ -302,6 +331,12 @@ registry! {
     ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; its payment counts once.";
     ResponseShared "response_shared" AskHuman Possible "Receipts of different payments name one and the same answer.";
     QuotesAccumulating "quotes_accumulating" ReadOrder Possible "One open intent holds several offers that can still be paid.";
+    DriftNearRepeat "drift_near_repeat" AskHuman Possible "A call that is the same but for its wording was paid for while an earlier one was still open.";
+    DriftNewRecipient "drift_new_recipient" AskHuman Possible "An operation that paid one recipient so far paid another.";
+    DriftPriceStep "drift_price_step" AskHuman Possible "An operation cost more than twice what it ever cost.";
+    DriftCapApproach "drift_cap_approach" AskHuman Possible "Many small children have used up nine tenths of a budget.";
+    DriftOtherActor "drift_other_actor" AskHuman Possible "Below one intent a second actor paid, and nothing was handed over.";
+    DriftSplit "drift_split" AskHuman Possible "Several payments to one recipient stayed just below what a person is asked for.";
     // verification
     ProofMalformed "proof_malformed" ReadChain Possible "A node of the proof, or what the trie holds, is not in its one canonical encoding.";
     ProofRootMismatch "proof_root_mismatch" ReadChain Possible "The proof starts at another root than the one that is trusted.";

@@ -108,7 +108,7 @@ impl Op {
         }
     }
 
-    fn from_line_json(json: &Json) -> Result<Op, Error> {
+    pub(crate) fn from_line_json(json: &Json) -> Result<Op, Error> {
         if json.get("delete").is_some() {
             return Ok(Op {
                 key: json.read("key", Json::as_string)?,

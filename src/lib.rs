@@ -100,6 +100,8 @@ pub mod conflict;
 
 pub mod audit;
 
+pub mod lineage;
+
 pub mod client;
 
 pub mod wasm;

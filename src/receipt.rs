@@ -13,7 +13,7 @@
 //! `purchase[n].`.
 
 mod bundle;
-mod checks;
+pub(crate) mod checks;
 mod claimed;
 mod declared;
 mod entity;

@@ -59,6 +59,17 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "over_recipient_cap",
         ],
     ),
+    (
+        "tests/lineage.rs",
+        &[
+            "drift_cap_approach",
+            "drift_near_repeat",
+            "drift_new_recipient",
+            "drift_other_actor",
+            "drift_price_step",
+            "drift_split",
+        ],
+    ),
     ("tests/upto.rs", &["settlement_differs"]),
     ("tests/finality.rs", &["payment_vanished"]),
     (

@@ -9,6 +9,7 @@ import { isNew, recover as recoverHistory } from "./history.mjs";
 import { askContract, readEvidence } from "./rpc.mjs";
 import * as tree from "./tree.mjs";
 import { trustOf } from "./trust.mjs";
+import { lineage as lineageOf } from "./verify.mjs";
 import "./whole.mjs";
 
 const decoder = new TextDecoder();
@@ -151,6 +152,10 @@ export function createPayer(options) {
     return `${head.slice(0, -1)},"intents":[${intents.join(",")}]${more}}\n`;
   }
 
+  async function lineage(root) {
+    return lineageOf([await exportBundle()], { root });
+  }
+
   async function close() {
     closed = true;
     host.secret?.fill(0);
@@ -159,7 +164,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, intend, approve, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, intend, approve, lineage, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */

@@ -40,8 +40,21 @@ export function claimPaymentIdHash(id) {
 
 export function findConflicts(bundles, options = {}) {
   const { refunds } = object(options, "options");
+  return callAny("findConflicts", { bundles: texts(bundles), refunds });
+}
+
+export function verifyLineage(bundle) {
+  return callAny("verifyLineage", { bundle: text(bundle, "bundle") });
+}
+
+export function lineage(bundles, options = {}) {
+  const { root, refunds, threshold } = object(options, "options");
+  return callAny("lineage", { bundles: texts(bundles), root, refunds, threshold });
+}
+
+function texts(bundles) {
   if (!Array.isArray(bundles)) throw new CounterfoilError("invalid_type", { field: "bundles" });
-  return callAny("findConflicts", { bundles: bundles.map((bundle, index) => text(bundle, `bundles[${index}]`)), refunds });
+  return bundles.map((bundle, index) => text(bundle, `bundles[${index}]`));
 }
 
 export function verifySignatures(items) {

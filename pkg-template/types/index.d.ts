@@ -1,6 +1,8 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
 import type { Address, Amount, Approval, HandOver, Hex, JournalStore, Money, Network, Next, Rpc, Seconds, TokenLayout } from "./values.js";
 
+import type { LineageView } from "./verify.js";
+
 export * from "./core.js";
 export * from "./verify.js";
 export { CounterfoilError } from "./values.js";
@@ -177,6 +179,8 @@ export interface Payer {
    * `approval_other_payer`, `approval_untrusted`, `approval_expired`, `approval_replayed`, `approval_other_request`, `approval_other_intent`, `approval_exceeded`.
    */
   approve(approval: Approval): Promise<void>;
+  /** What was done, what it cost and what a person has to do: of everything, or of one intent and all below it. `intent_unknown`. */
+  lineage(root?: string): Promise<LineageView>;
   /** The bundle that the inspector page opens. */
   export(root?: string): Promise<string>;
   close(): Promise<void>;

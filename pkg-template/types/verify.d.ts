@@ -1,6 +1,6 @@
 /** counterfoil/verify: what a receipt proves, and signatures in bulk. */
 import type { Challenge, Refund, TransactionEvidence } from "./core.js";
-import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
+import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Network, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
 export type { Finding } from "./values.js";
 
@@ -67,6 +67,57 @@ export function claimPaymentIdHash(id: string): Hex;
  * `refundClosed` would not close, in a final block and later than the bundles prove the charge to be. A malformed one throws at `refunds[n]`.
  */
 export function findConflicts(bundles: (string | Uint8Array)[], options?: { refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[] }): Finding[];
+/**
+ * What a bundle or a whole journal file proves about the lineage in it. Of a journal: each line is what its hash names and names the one before it, so that one
+ * which was rewritten, reordered, spliced in or left out is named; of both: every intent is its digest, parents end in a root, children only narrow, no budget was passed, and what is
+ * called over is shown to be over. `doesNotProve` says what remains: a file cut off at its end looks like an older one.
+ */
+export function verifyLineage(bundle: string | Uint8Array): Report;
+/**
+ * The lineage in one or several bundles and journal files, to be shown. A record that stands in two of them counts once; their order does not matter. States are computed from what was
+ * signed, answered and read. `threshold`: above this a person is asked for one payment; several just below it are told (`drift_split`).
+ */
+export function lineage(bundles: (string | Uint8Array)[], options?: {
+  root?: string; threshold?: Amount;
+  refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[];
+}): LineageView;
+export interface LineageView {
+  /** The intent at the top; empty where there are several. */
+  root: string;
+  /** Content-addressed: `id` is the digest of the rest; `parents` are what a node follows from, `prev` is what the same actor wrote before. */
+  nodes: LineageNode[];
+  /** Of each token by itself. What is in flight or unknown is `reserved`: it counts as spent. */
+  totals: LineageCost[];
+  /** In the order of the tree, each intent before its hand-over, its attempts and what is below it. */
+  rows: LineageRow[];
+  counters: { needsApproval: number; unknown: number; conflict: number; duplicateCharge: number; refundOwed: number };
+  /** What a person has to look at, the urgent first. */
+  actions: Finding[];
+  /** Conflicts and drift. */
+  flags: Finding[];
+  /** Of each journal file its last line, and what is wrong with its chain. */
+  journals: { seq: number; hash: Hex; torn: boolean; fault?: "malformed" | "rewritten" | "reordered" | "truncated" | "spliced"; line?: number }[];
+}
+export interface LineageCost { network: Network; asset: Address; settled: Amount; reserved: Amount; refundOwed: Amount; refunded: Amount }
+export interface LineageNode {
+  v: 1; id: Hex; kind: "intent" | "hand_over" | "quote" | "attempt" | "authorization" | "send" | "observation" | "resolution" | "receipt" | "claim" | "approval";
+  at: Seconds; actor: string; intentId: string; parents: Hex[]; prev?: Hex; [fact: string]: unknown;
+}
+export interface LineageRow {
+  kind: "intent" | "attempt" | "hand_over";
+  intentId: string; attemptId?: string; depth: number; parent?: string; agent: string; label?: string;
+  /** A hand-over is `given` or `taken`. */
+  state: "needs_approval" | "prepared" | "sent" | "unknown" | "settled" | "failed" | "refunded" | "given" | "taken";
+  /** Who says that it settled or failed: the chain and the seller are others, the journal is the writer itself. */
+  by?: "chain" | "seller" | "journal";
+  at: Seconds; endedAt?: Seconds; expiresAt?: Seconds;
+  network?: Network; asset?: Address; payTo?: Address; transaction?: Hex;
+  /** Of an attempt: what counts as spent of it; and of all rows up to this one. */
+  cost?: Amount; counts?: boolean; runningTotal?: Amount;
+  /** Of an intent and all below it. */
+  budget?: Amount; spent?: LineageCost[];
+  flags: string[];
+}
 /** Many at once; same verdicts as one by one, in the same order. */
 export function verifySignatures(items: { digest: Hex; signature: Hex; signer: Address }[]): boolean[];
 /** Packed: digest 32 | signature 65 | signer 20 bytes an item; one byte an answer. A malformed item is false. */

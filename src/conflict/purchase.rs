@@ -18,7 +18,7 @@ use crate::x402::settlement_response;
 
 /// The slot in the token contract that authorizations compete for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct SlotKey {
+pub(crate) struct SlotKey {
     pub network: Network,
     pub asset: Address,
     pub payer: Address,
@@ -29,7 +29,7 @@ pub(super) struct SlotKey {
 }
 
 /// Everything that the bundles hold of one intent.
-pub(super) struct Purchase<'a> {
+pub(crate) struct Purchase<'a> {
     pub records: Vec<&'a Record<'a>>,
     pub slots: BTreeMap<SlotKey, Vec<&'a Attempt<'a>>>,
     /// In the order in which they are kept: the first one is what was bought, every other one is owed back.
@@ -38,7 +38,7 @@ pub(super) struct Purchase<'a> {
 
 /// Money that moved under one nonce, as far as the bundles say.
 #[derive(Clone)]
-pub(super) struct Transfer<'a> {
+pub(crate) struct Transfer<'a> {
     pub intent_id: &'a str,
     pub slot: SlotKey,
     pub attempt: &'a Attempt<'a>,
@@ -83,7 +83,7 @@ impl Transfer<'_> {
 
 /// The purchases by intent. The order of the bundles does not matter, and a record that stands in two of them counts once.
 /// Errors: those of a settlement response, with its path.
-pub(super) fn purchases<'a>(
+pub(crate) fn purchases<'a>(
     bundles: &'a [(Address, Vec<Record<'a>>)],
 ) -> Result<BTreeMap<&'a str, Purchase<'a>>, Error> {
     let mut found: BTreeMap<&str, Purchase> = BTreeMap::new();

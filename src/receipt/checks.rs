@@ -5,7 +5,7 @@ use core::fmt::Display;
 use crate::json::Json;
 
 /// Every check there is: its permanent id, its title, and what a pass says.
-pub(super) const TABLE: &[(&str, &str, &str)] = &[
+pub(crate) const TABLE: &[(&str, &str, &str)] = &[
     (
         "format",
         "The document is well formed",
@@ -152,6 +152,71 @@ pub(super) const TABLE: &[(&str, &str, &str)] = &[
         "The block that was read is final.",
     ),
     (
+        "journal.form",
+        "The journal is well formed",
+        "Every line is in its one form.",
+    ),
+    (
+        "journal.hash",
+        "No line was rewritten",
+        "The content of every line has the hash that it names.",
+    ),
+    (
+        "journal.order",
+        "Every line follows the one it names",
+        "Nothing was reordered, put in between or changed underneath.",
+    ),
+    (
+        "journal.complete",
+        "Nothing is missing before the last line",
+        "The lines are numbered from 1 without a gap.",
+    ),
+    (
+        "lineage.parents",
+        "Every parent is there",
+        "Each intent's parents lead to a root.",
+    ),
+    (
+        "lineage.acyclic",
+        "No intent descends from itself",
+        "Going up from any intent ends.",
+    ),
+    (
+        "lineage.depth",
+        "The tree is not too deep",
+        "No path has more than 32 intents.",
+    ),
+    (
+        "lineage.tree",
+        "Each intent stands in one tree",
+        "What is said of an intent's parent agrees everywhere.",
+    ),
+    (
+        "lineage.principal",
+        "One payer from the root down",
+        "Every intent of a tree has its root's payer.",
+    ),
+    (
+        "lineage.scope",
+        "Children only narrow",
+        "No budget, list of recipients or time is wider than what is above it.",
+    ),
+    (
+        "lineage.budget",
+        "No budget was passed",
+        "What is settled, held or unknown below each budget fits into it, or a signed approval covers the rest.",
+    ),
+    (
+        "lineage.state",
+        "Every state follows from evidence",
+        "What is called over is shown to be over by the recorded reads.",
+    ),
+    (
+        "lineage.approvals",
+        "Approvals are what was signed",
+        "Each one's signature recovers, and what names it fits into it.",
+    ),
+    (
         "delivery.hash",
         "The answer is the recorded one",
         "SHA-256 of the exact bytes equals the recorded digest.",
@@ -208,7 +273,7 @@ struct Check {
 
 /// Checks in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     /// Stands before every id, such as `purchase[1].`.
     pub prefix: String,
     list: Vec<Check>,

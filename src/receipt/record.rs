@@ -18,6 +18,8 @@ pub(crate) use read::bundle;
 
 /// One purpose and everything that was done for it.
 pub(crate) struct Record<'a> {
+    /// As it came.
+    pub json: &'a Json,
     pub intent_id: &'a str,
     pub principal: Address,
     pub id: Option<&'a str>,
@@ -57,6 +59,8 @@ pub(crate) struct Quote<'a> {
 
 /// A signed authorization and what came of it.
 pub(crate) struct Attempt<'a> {
+    /// As it came.
+    pub json: &'a Json,
     pub id: &'a str,
     pub quote_hash: [u8; 32],
     pub payment_id: Option<&'a str>,

@@ -3,7 +3,7 @@
 use super::Input;
 use crate::address::Address;
 use crate::amount::{self, Amount};
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Money, Next};
 use crate::json::{self, Json};
 use crate::network::Network;
 use crate::{base64, digest, hex, time};
@@ -42,6 +42,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "parseHttpDate" => json
             .read("text", |text| Ok(time::parse_http_date(text.as_str()?)))
             .map(|seconds| seconds.map_or(Json::Null, Json::number)),
+        "errorWords" => Ok(error_words()),
         "errorCodes" => Ok(Json::Array(Code::ALL.iter().copied().map(code_json).collect())),
         _ => return None,
     })
@@ -67,6 +68,18 @@ fn parse_network(json: &Json) -> Result<Network, Error> {
         None | Some(2) => json.read("value", Network::from_json),
         Some(_) => Err(Error::new(Code::UnsupportedVersion, "x402Version")),
     }
+}
+
+/// What each `next` and each `money` means: `{next, money}`, both by their texts.
+fn error_words() -> Json {
+    let next = Next::ALL.iter();
+    let next = next.map(|next| (next.as_str().to_owned(), Json::text(next.meaning())));
+    let money = Money::ALL.iter();
+    let money = money.map(|money| (money.as_str().to_owned(), Json::text(money.meaning())));
+    Json::object([
+        ("next", Json::Object(next.collect())),
+        ("money", Json::Object(money.collect())),
+    ])
 }
 
 fn code_json(code: Code) -> Json {

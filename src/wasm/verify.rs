@@ -14,7 +14,7 @@ use crate::mpp::tempo;
 use crate::network::Network;
 use crate::permit2::Permit;
 use crate::tempo::Transaction;
-use crate::{claim, conflict, hex, receipt};
+use crate::{claim, conflict, hex, lineage, receipt};
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
@@ -31,6 +31,8 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
                 .map(|hash| Json::text(hex::encode(hash))),
         ),
         "findConflicts" => Some(find_conflicts(&input.json)),
+        "verifyLineage" => Some(input.json.read("bundle", Json::as_str).and_then(lineage::verify)),
+        "lineage" => Some(lineage_of(&input.json)),
         "bundleEvidenceTargets" => Some(
             input
                 .json
@@ -144,4 +146,10 @@ fn find_conflicts(input: &Json) -> Result<Json, Error> {
     let given = input.read_opt("refunds", |list| list.as_list(Given::from_json))?;
     let found = conflict::find_conflicts_refunded(&bundles, &given.unwrap_or_default())?;
     Ok(conflict::to_json(&found))
+}
+
+/// Input `{bundles: [text], root?, refunds?, threshold?}`; answer the view.
+fn lineage_of(input: &Json) -> Result<Json, Error> {
+    let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
+    lineage::lineage(&bundles, &lineage::Options::from_json(input)?)
 }

@@ -5,12 +5,15 @@
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { CounterfoilError } from "counterfoil";
+import * as approve from "./approve.mjs";
 import * as audit from "./audit.mjs";
+import * as explain from "./explain.mjs";
+import * as lineage from "./lineage.mjs";
 import { print, printJson, say } from "./output.mjs";
 import * as resume from "./resume.mjs";
 import * as verify from "./verify.mjs";
 
-const COMMANDS = { verify, audit, resume };
+const COMMANDS = { verify, audit, resume, lineage, approve, explain };
 const UNUSABLE = 2;
 
 const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it afterwards
@@ -46,6 +49,21 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
     --key-file <file>           the payer's private key in hex: settles what is open, also by sending the same payment again
     --json
 
+  counterfoil lineage <journal or bundle>...   who bought what for whom, its cost, and what a person has to do
+    --root <intent>             only this intent and what is below it
+    --threshold <amount>        above this a person is asked for one payment: several just below it are told
+    --json | --dot              the whole view as JSON, or the intents for Graphviz
+
+  counterfoil approve <journal> what waits for a person's approval
+    --key-file <file>           an approver's private key in hex: signs the answer and writes it down
+    --intent <intent>           which request, where several wait
+    --for <intent>              covers this intent above it and all below, instead of the one call
+    --amount <atomic units>     the most that it covers together; the price when absent
+    --expires-in <seconds>      3600 when absent
+    --json
+
+  counterfoil explain <code>    what an error means, and the one thing that is safe to do
+
   counterfoil help | --version
 
 What is read with --rpc is taken as true: name a node that you trust. Nothing else is ever contacted by verify.
@@ -77,7 +95,7 @@ async function main([name, ...args]) {
     return usage(error.message);
   }
   const { many, run } = COMMANDS[name];
-  if (!many && parsed.positionals.length !== 1) return usage(`${name} wants one file`);
+  if (!many && parsed.positionals.length !== 1) return usage(`${name} wants one ${name === "explain" ? "code" : "file"}`);
   try {
     return await run(many ? parsed.positionals : parsed.positionals[0], parsed.values);
   } catch (error) {

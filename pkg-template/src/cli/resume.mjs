@@ -35,7 +35,7 @@ export async function run(path, given) {
 }
 
 /** The file itself: a name that was mistyped must not become a new journal. */
-async function journalFile(path) {
+export async function journalFile(path) {
   return (await stat(path)).isDirectory() ? join(path, "journal.jsonl") : path;
 }
 
@@ -121,7 +121,7 @@ async function settling(file, rpcs, keyFile) {
   }
 }
 
-async function keyOf(file) {
+export async function keyOf(file) {
   const handle = await open(file);
   try {
     const { mode } = await handle.stat();

@@ -54,6 +54,7 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
     }
     known(json, "kind", &["intent"])?;
     Ok(Record {
+        json,
         intent_id: json.read("intentId", Json::as_str)?,
         principal: json.read("principal", Address::from_json)?,
         id: json.read_opt("id", Json::as_str)?,
@@ -135,6 +136,7 @@ fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
         ))
     })?;
     Ok(Attempt {
+        json,
         parts: Vec::new(),
         id: json.read("attemptId", Json::as_str)?,
         quote_hash: json.read("quoteHash", word)?,

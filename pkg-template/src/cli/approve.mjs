@@ -1,0 +1,92 @@
+// counterfoil approve: what a journal waits for a person to approve, and the signed answer. Without a key it only shows.
+
+import { readFile } from "node:fs/promises";
+import { approvalDocument } from "counterfoil";
+import { fileJournal } from "counterfoil/node";
+import { call } from "counterfoil/raw";
+import { networkName, visible } from "../display.mjs";
+import { approve } from "../tree.mjs";
+import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
+import { journalFile, keyOf } from "./resume.mjs";
+
+export const options = {
+  "key-file": { type: "string" },
+  intent: { type: "string" },
+  for: { type: "string" },
+  amount: { type: "string" },
+  "expires-in": { type: "string" },
+  json: { type: "boolean" },
+};
+
+const ANSWERED = 0;
+const WAITING = 1;
+/** How long an answer covers what it says, in seconds, when nothing is said. */
+const EXPIRES_IN = 3600;
+
+/** Shows the requests of the journal at `path`, and answers one of them. Gives the exit status. */
+export async function run(path, given) {
+  const file = await journalFile(path);
+  const asked = await requests(file);
+  if (given["key-file"] === undefined) {
+    if (given.json) printJson({ asked });
+    else if (asked.length) asked.forEach(show);
+    else print(paint("good", "Nothing waits for an approval."));
+    return asked.length ? WAITING : ANSWERED;
+  }
+  const chosen = asked.filter(({ intentId }) => given.intent === undefined || intentId === given.intent);
+  if (chosen.length !== 1) throw usageError(chosen.length ? "several requests wait: say --intent" : "no such request waits");
+  const [request] = chosen;
+  if (!given.json) show(request);
+  const key = await keyOf(given["key-file"]);
+  try {
+    await answer(file, request, given, key);
+  } finally {
+    key.fill(0);
+  }
+  return ANSWERED;
+}
+
+async function requests(file) {
+  const { entries } = call("journalOpen", {}, new Uint8Array(await readFile(file)));
+  const wallets = entries.filter(({ key, text }) => key.startsWith("wallet/") && text !== undefined);
+  return wallets.flatMap(({ text }) => JSON.parse(text).asked ?? []);
+}
+
+async function answer(file, request, given, key) {
+  const seconds = given["expires-in"] ?? String(EXPIRES_IN);
+  if (!/^[1-9][0-9]{0,8}$/.test(seconds)) throw usageError("--expires-in wants seconds");
+  const at = Math.floor(Date.now() / 1000);
+  const terms = { at, expiresAt: at + Number(seconds), ...(given.for && { intentId: given.for }), ...(given.amount && { amount: given.amount }) };
+  const signature = call("signTypedData", { typedData: approvalDocument(request, terms).typedData }, undefined, key);
+  const { approval } = approvalDocument(request, { ...terms, signature });
+  const signer = call("addressOfKey", {}, undefined, key);
+  const journal = fileJournal(file);
+  // Whether this signer may approve is for the payer to say, when it meets the answer.
+  const config = { payer: request.payer, policy: { perCall: "0", approvers: [signer] } };
+  try {
+    await approve({ config, journal, clock: () => at }, approval);
+    say(`Approved by ${signer}: the same call goes on now.`);
+  } catch (error) {
+    if (error.code !== "journal_locked") throw error;
+    say("The journal is in use: give the document to payer.approve there.");
+  } finally {
+    await journal.close();
+  }
+  printJson(approval);
+}
+
+function show({ intentId, purpose, reasons, request, actor, amount, network, asset, payTo, parts, newRecipient, spent, path, ifNo }) {
+  print(paint("strong", visible(purpose ?? intentId)));
+  if (request) print(pair("what", `${request.method} ${request.url}`));
+  print(pair("who asks", actor));
+  print(pair("pay", `${amount} atomic units of ${asset}`));
+  print(pair("on", networkName(network) ? `${network}, ${networkName(network)}` : network));
+  for (const to of parts ?? [{ payTo }]) print(pair("to", `${to.payTo}${to.amount ? `: ${to.amount}` : ""}`));
+  if (newRecipient) print(pair("changed", "this recipient was never paid from here before"));
+  print(pair("so far", `${spent} held, unknown or settled of this token`));
+  print(pair("because", (reasons ?? []).join(", ")));
+  print(pair("intent", intentId));
+  for (const above of path.slice(1)) print(pair("below", above));
+  print(pair("if you say no", ifNo));
+  print();
+}

@@ -1,0 +1,144 @@
+// counterfoil lineage: who bought what for whom, what it cost, and what a person has to do first. Reads files and nothing else.
+
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { lineage, verifyLineage } from "counterfoil/verify";
+import { networkName, visible, visibleAscii } from "../display.mjs";
+import { paint, print, printJson, usageError } from "./output.mjs";
+
+export const options = {
+  root: { type: "string" },
+  threshold: { type: "string" },
+  json: { type: "boolean" },
+  dot: { type: "boolean" },
+};
+export const many = true;
+
+const NOTHING_TO_DO = 0;
+const FOR_A_PERSON = 1;
+const UNDECIDED = 2;
+
+/** State, icon and colour: never the colour alone. */
+const STATES = {
+  needs_approval: ["✋", "needs approval", "open"],
+  prepared: ["○", "prepared", "soft"],
+  sent: ["◐", "sent", "open"],
+  unknown: ["?", "unknown", "open"],
+  settled: ["●", "settled", "good"],
+  failed: ["✕", "failed", "soft"],
+  refunded: ["↩", "refunded", "good"],
+  given: ["→", "handed over", "soft"],
+  taken: ["→", "taken over", "soft"],
+};
+const COUNTERS = { needsApproval: "needs approval", unknown: "unknown", conflict: "conflict", duplicateCharge: "duplicate charge", refundOwed: "refund owed" };
+
+/** Shows the lineage in `files`. Gives the exit status. */
+export async function run(files, given) {
+  if (files.length === 0) throw usageError("lineage wants a journal or a bundle");
+  const texts = await Promise.all(files.map(textOf));
+  const view = lineage(texts, { root: given.root, threshold: given.threshold });
+  const reports = texts.map((text) => verifyLineage(text));
+  if (given.json) printJson({ ...view, reports });
+  else if (given.dot) dot(view);
+  else show(view, reports, files);
+  const failed = reports.some(({ verdict }) => verdict === "failed");
+  const urgent = view.actions.some(({ severity, next }) => severity === "alert" || next === "ask_human");
+  if (failed || urgent) return FOR_A_PERSON;
+  return view.counters.unknown > 0 ? UNDECIDED : NOTHING_TO_DO;
+}
+
+async function textOf(path) {
+  const file = (await stat(path)).isDirectory() ? join(path, "journal.jsonl") : path;
+  return new Uint8Array(await readFile(file));
+}
+
+const width = () => Math.max(60, Math.min(process.stdout.columns || 80, 120));
+
+/** The text in so many columns; what is left out shows as an ellipsis. */
+function fit(text, columns) {
+  const shown = [...visible(text)];
+  return shown.length <= columns ? shown.join("").padEnd(columns) : `${shown.slice(0, Math.max(0, columns - 1)).join("")}…`;
+}
+
+const short = (id) => (id.length > 14 ? `${id.slice(0, 10)}…` : id);
+
+function show({ root, rows, totals, counters, actions, flags }, reports, files) {
+  const top = rows.find(({ intentId }) => intentId === root);
+  if (top) print(paint("strong", fit(top.label ?? top.intentId, width()).trimEnd()));
+  for (const { network, asset, settled, reserved, refundOwed, refunded } of totals) {
+    print(`  ${networkName(network) ?? visible(network)}, ${visible(asset)}`);
+    print(`    settled ${settled} + in flight or unknown ${reserved} atomic units`);
+    if (refundOwed !== "0" || refunded !== "0") print(paint("bad", `    refund owed ${refundOwed}, refunded ${refunded}`));
+  }
+  if (!totals.length) print("  Nothing was spent.");
+  const counted = Object.entries(COUNTERS).map(([name, word]) => paint(counters[name] ? "bad" : "soft", `${word} ${counters[name]}`));
+  print(`  ${counted.join("   ")}`);
+  chains(reports, files);
+  todo(actions);
+  print();
+  tree(rows);
+  const told = flags.filter(({ code }) => !actions.some((action) => action.code === code));
+  for (const { code, why } of told) print(paint("soft", fit(`  ${code}: ${why}`, width()).trimEnd()));
+}
+
+/** What is wrong with a document comes before what it says. */
+function chains(reports, files) {
+  reports.forEach(({ checks }, index) => {
+    for (const { title, why } of checks.filter(({ state }) => state === "fail")) {
+      print();
+      print(paint("bad", `Do not rely on ${visible(files[index])}.`));
+      print(`  Not so: ${visible(title)}`);
+      wrapped(why, "  ");
+    }
+  });
+}
+
+function todo(actions) {
+  if (!actions.length) return print(paint("good", "\nNothing for you to do."));
+  print();
+  print(paint("strong", "For a person"));
+  for (const { code, severity, why, next, amount, network, intents } of actions) {
+    print(`  ${paint(severity === "alert" ? "bad" : "open", `${severity === "alert" ? "!" : "·"} ${visible(code)}`)}`);
+    wrapped(why, "    ");
+    const stake = amount === undefined ? "" : `, ${amount} atomic units on ${networkName(network) ?? visible(network)}`;
+    print(paint("soft", fit(`    next: ${next}${stake}, intent ${intents.map(short).join(", ")}`, width()).trimEnd()));
+  }
+}
+
+function wrapped(text, indent) {
+  const lines = [""];
+  for (const word of visible(text).split(" ")) {
+    if (lines.at(-1).length + word.length + 1 > width() - indent.length) lines.push("");
+    lines.push(`${lines.pop()} ${word}`.trim());
+  }
+  for (const line of lines) print(indent + line);
+}
+
+function tree(rows) {
+  const [money, total] = [12, 12];
+  const left = width() - 17 - money - total - 2;
+  print(paint("soft", `${"  state".padEnd(17)}${fit("what, who", left)} ${"cost".padStart(money)} ${"so far".padStart(total)}`));
+  for (const row of rows) {
+    const [icon, word, colour] = STATES[row.state] ?? ["·", row.state, "soft"];
+    const what = row.kind === "attempt" ? `to ${short(row.payTo)}` : row.kind === "hand_over" ? "" : row.label ?? short(row.intentId);
+    const who = row.kind === "attempt" && row.by ? `${row.by} says so` : row.agent.startsWith("0x") ? short(row.agent) : row.agent;
+    const name = `${"  ".repeat(row.depth)}${what}${what && who ? " · " : ""}${who}`;
+    const cost = row.kind === "intent" ? (row.budget === undefined ? "" : `of ${row.budget}`) : (row.cost ?? "");
+    print(`${paint(colour, `${icon} ${word}`.padEnd(17))}${fit(name, left)} ${cost.padStart(money)} ${(row.runningTotal ?? "").padStart(total)}`.trimEnd());
+    if (row.flags.length) print(paint("bad", fit(`${" ".repeat(17)}${"  ".repeat(row.depth)}⚑ ${row.flags.join(", ")}`, width()).trimEnd()));
+  }
+}
+
+/** The intents as a graph for Graphviz. */
+function dot({ rows }) {
+  const quoted = (text) => `"${visibleAscii(visible(text)).replace(/[\\"]/g, "\\$&")}"`;
+  print("digraph lineage {");
+  print('  node [shape=box, fontname="sans-serif"];');
+  for (const { kind, intentId, label, agent, state, parent, spent } of rows) {
+    if (kind !== "intent") continue;
+    const cost = spent.map(({ settled, reserved }) => `${settled} + ${reserved}`).join("; ");
+    print(`  ${quoted(intentId)} [label=${quoted(`${label ?? short(intentId)} | ${agent} | ${state} | ${cost || "0"}`)}];`);
+    if (parent !== undefined) print(`  ${quoted(parent)} -> ${quoted(intentId)};`);
+  }
+  print("}");
+}

@@ -1,0 +1,229 @@
+//! What intents cost, up the tree: each token by itself, what is in flight or unknown as spent.
+
+use std::collections::BTreeMap;
+
+use super::family::Family;
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::authorization::Authorization;
+use crate::conflict::purchase::{Purchase, SlotKey, Transfer};
+use crate::conflict::{OwedBack, Purchases};
+use crate::evidence::{self, Context, VerdictKind};
+use crate::json::Json;
+use crate::network::Network;
+use crate::receipt::record::Attempt;
+
+/// One token.
+pub(super) type Token = (Network, Address);
+
+/// What was spent of one token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cost {
+    /// Moved.
+    pub settled: Amount,
+    /// Signed, and it may still land or have landed.
+    pub reserved: Amount,
+    /// Moved a second time, and not back yet.
+    pub owed: Amount,
+    /// Moved a second time, and back again.
+    pub refunded: Amount,
+}
+
+impl Cost {
+    pub const NONE: Cost = Cost {
+        settled: Amount::ZERO,
+        reserved: Amount::ZERO,
+        owed: Amount::ZERO,
+        refunded: Amount::ZERO,
+    };
+
+    /// Both together.
+    pub fn and(self, other: Cost) -> Cost {
+        Cost {
+            settled: plus(self.settled, other.settled),
+            reserved: plus(self.reserved, other.reserved),
+            owed: plus(self.owed, other.owed),
+            refunded: plus(self.refunded, other.refunded),
+        }
+    }
+
+    /// What counts against a cap.
+    pub fn spent(self) -> Amount {
+        plus(self.settled, self.reserved)
+    }
+
+    pub fn to_json(self, (network, asset): &Token) -> Json {
+        Json::object([
+            ("network", network.to_json()),
+            ("asset", asset.to_json()),
+            ("settled", self.settled.to_json()),
+            ("reserved", self.reserved.to_json()),
+            ("refundOwed", self.owed.to_json()),
+            ("refunded", self.refunded.to_json()),
+        ])
+    }
+}
+
+/// A sum that overflows is the largest number there is.
+pub(super) fn plus(one: Amount, other: Amount) -> Amount {
+    one.checked_add(other)
+        .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+}
+
+/// Costs by token.
+pub(super) type Costs = BTreeMap<Token, Cost>;
+
+fn add(costs: &mut Costs, token: Token, cost: Cost) {
+    let sum = costs.entry(token).or_insert(Cost::NONE);
+    *sum = sum.and(cost);
+}
+
+/// How one nonce stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    /// Nothing was signed for it.
+    Unsigned,
+    /// Signed and under way: no answer has come.
+    Sent,
+    /// Signed, and its end is not known.
+    Unknown,
+    /// The recorded reads prove that it never can land.
+    Void,
+    /// Money moved: shown by the chain, said by the seller, or by the journal alone.
+    Moved(By),
+}
+
+/// Who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum By {
+    Chain,
+    Seller,
+    Journal,
+}
+
+impl By {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            By::Chain => "chain",
+            By::Seller => "seller",
+            By::Journal => "journal",
+        }
+    }
+}
+
+/// How a nonce stands, by what was signed for it, answered and read.
+pub(super) fn standing(purchase: &Purchase, key: &SlotKey, attempts: &[&Attempt]) -> Standing {
+    if let Some(transfer) = transfer(purchase, key) {
+        return Standing::Moved(by(transfer));
+    }
+    let mut signed = attempts
+        .iter()
+        .filter(|one| one.signature.is_some() || one.given)
+        .peekable();
+    if signed.peek().is_none() {
+        return Standing::Unsigned;
+    }
+    if is_void(key, attempts) {
+        return Standing::Void;
+    }
+    match signed.all(|one| one.observed.is_empty() && one.evidence.is_empty() && !one.is_void()) {
+        true => Standing::Sent,
+        false => Standing::Unknown,
+    }
+}
+
+/// The transfer under a nonce.
+pub(super) fn transfer<'b, 'a>(purchase: &'b Purchase<'a>, key: &SlotKey) -> Option<&'b Transfer<'a>> {
+    purchase.transfers.iter().find(|transfer| transfer.slot == *key)
+}
+
+fn by(transfer: &Transfer) -> By {
+    let said = transfer.attempt.settlement.is_some()
+        || transfer.attempt.receipt.is_some()
+        || transfer
+            .attempt
+            .observed
+            .iter()
+            .any(|seen| seen.transaction.is_some());
+    match (transfer.proven, said) {
+        (true, _) => By::Chain,
+        (false, true) => By::Seller,
+        (false, false) => By::Journal,
+    }
+}
+
+/// Whether the recorded reads prove that nothing signed for this nonce can land any more.
+pub(super) fn is_void(key: &SlotKey, attempts: &[&Attempt]) -> bool {
+    let mut signed: Vec<Authorization> = Vec::new();
+    for attempt in attempts {
+        if !signed.contains(&attempt.authorization) {
+            signed.push(attempt.authorization.clone());
+        }
+    }
+    let context = Context::new(key.network.clone(), key.asset);
+    attempts.iter().filter(|one| !one.evidence.is_empty()).any(|one| {
+        let verdict = evidence::resolve_signed(&signed, &context, one.evidence);
+        matches!(verdict.verdict, VerdictKind::Dead | VerdictKind::Cancelled) && verdict.decides()
+    })
+}
+
+/// What each intent itself cost.
+pub(super) fn own(purchases: &Purchases, back: &[OwedBack]) -> BTreeMap<String, Costs> {
+    let mut costs: BTreeMap<String, Costs> = BTreeMap::new();
+    for (id, purchase) in purchases {
+        let own = costs.entry((*id).to_owned()).or_default();
+        for (key, attempts) in &purchase.slots {
+            let token = (key.network.clone(), key.asset);
+            let largest = attempts.iter().map(|one| one.authorization.value()).max();
+            let largest = largest.unwrap_or(Amount::ZERO);
+            let cost = match standing(purchase, key, attempts) {
+                Standing::Unsigned | Standing::Void => continue,
+                Standing::Sent | Standing::Unknown => Cost {
+                    reserved: largest,
+                    ..Cost::NONE
+                },
+                Standing::Moved(_) => Cost {
+                    settled: transfer(purchase, key)
+                        .and_then(|one| one.amount)
+                        .unwrap_or(largest),
+                    ..Cost::NONE
+                },
+            };
+            add(own, token, cost);
+        }
+    }
+    for one in back {
+        let (amount, asset, network) = &one.amount;
+        let cost = Cost {
+            owed: amount.checked_sub(one.refunded).unwrap_or(Amount::ZERO),
+            refunded: one.refunded,
+            ..Cost::NONE
+        };
+        let own = costs.entry(one.intent_id.clone()).or_default();
+        add(own, (network.clone(), *asset), cost);
+    }
+    costs
+}
+
+/// What each intent and all below it cost.
+pub(super) fn cumulative(family: &Family, own: &BTreeMap<String, Costs>) -> BTreeMap<String, Costs> {
+    let mut sums: BTreeMap<String, Costs> = BTreeMap::new();
+    for (id, costs) in own {
+        for above in family.above(id) {
+            let sum = sums.entry(above.to_owned()).or_default();
+            costs
+                .iter()
+                .for_each(|(token, cost)| add(sum, token.clone(), *cost));
+        }
+    }
+    sums
+}
+
+/// The costs added up.
+pub(super) fn total<'a>(costs: impl Iterator<Item = &'a Costs>) -> Costs {
+    let mut total = Costs::new();
+    for (token, cost) in costs.flatten() {
+        add(&mut total, token.clone(), *cost);
+    }
+    total
+}

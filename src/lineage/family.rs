@@ -1,0 +1,187 @@
+//! The intents of the bundles put together, each once, and who stands above whom.
+
+use std::collections::BTreeMap;
+
+use crate::address::Address;
+use crate::error::Error;
+use crate::json::Json;
+use crate::receipt::record::Record;
+use crate::sorting::sort_by;
+use crate::time::Seconds;
+use crate::tree::{self, Broken, Place};
+
+/// Everything that the bundles say of one intent.
+pub(super) struct Member<'a> {
+    pub id: &'a str,
+    pub payer: Address,
+    pub records: Vec<&'a Record<'a>>,
+    pub place: Option<Place>,
+    /// The intent above it; the first that is named, where several are.
+    pub parent: Option<String>,
+    /// Two parents are named for it.
+    pub torn: bool,
+    /// What a person is asked about it.
+    pub asked: Option<&'a Json>,
+    pub created_at: Seconds,
+}
+
+/// The intents by id.
+pub(super) struct Family<'a> {
+    members: BTreeMap<&'a str, Member<'a>>,
+    pub approvals: Vec<&'a Json>,
+}
+
+impl<'a> Family<'a> {
+    /// Errors: those of the places, with their path.
+    pub fn new(read: &'a [(Address, Vec<Record<'a>>)], bundles: &'a [Json]) -> Result<Family<'a>, Error> {
+        let mut family = Family {
+            members: BTreeMap::new(),
+            approvals: Vec::new(),
+        };
+        for (_, records) in read {
+            for record in records {
+                let created = record.json.get("createdAt").and_then(|at| at.as_u64().ok());
+                let member = family.member(record.intent_id, record.principal);
+                member.created_at = member.created_at.min(created.unwrap_or(Seconds::MAX));
+                member.name_parent(record.parent);
+                member.records.push(record);
+            }
+        }
+        for (index, (bundle, (payer, _))) in bundles.iter().zip(read).enumerate() {
+            let within = |error: Error| error.within(&format!("bundles[{index}]"));
+            for json in list(bundle, "places") {
+                let place = Place::from_json(json).map_err(|e| within(e.within("places")))?;
+                let id = json.read("intentId", Json::as_str)?;
+                let member = family.member(id, *payer);
+                member.created_at = member.created_at.min(place.at);
+                // A hand-over from another journal has no parent here; the record says whose child it is.
+                member.name_parent(place.parent.as_deref());
+                if member.place.is_none() {
+                    member.place = Some(place);
+                }
+            }
+            for json in list(bundle, "asked") {
+                if let Some(id) = json.get("intentId").and_then(|id| id.as_str().ok()) {
+                    family.member(id, *payer).asked = Some(json);
+                }
+            }
+            for approval in list(bundle, "approvals") {
+                if !family.approvals.contains(&approval) {
+                    family.approvals.push(approval);
+                }
+            }
+        }
+        Ok(family)
+    }
+
+    fn member(&mut self, id: &'a str, payer: Address) -> &mut Member<'a> {
+        self.members.entry(id).or_insert_with(|| Member {
+            id,
+            payer,
+            records: Vec::new(),
+            place: None,
+            parent: None,
+            torn: false,
+            asked: None,
+            created_at: Seconds::MAX,
+        })
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Member<'a>> {
+        self.members.get(id)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.members.values()
+    }
+
+    /// From an intent up to its root, itself first. Errors: those of [`tree::path`].
+    pub fn path<'b>(&'b self, id: &'b str) -> Result<Vec<&'b str>, Broken> {
+        tree::path(id, |id| self.get(id).map(|member| member.parent.as_deref()))
+    }
+
+    /// The same, as far as it goes: where it breaks, the intent is shown as a root.
+    pub fn above<'b>(&'b self, id: &'b str) -> Vec<&'b str> {
+        self.path(id).unwrap_or_else(|_| vec![id])
+    }
+
+    /// Every intent with its depth, each behind the one above it, the older first.
+    pub fn walk(&self, root: Option<&str>) -> Vec<(&Member<'a>, usize)> {
+        let mut below: BTreeMap<&str, Vec<&Member>> = BTreeMap::new();
+        let mut roots = Vec::new();
+        for member in self.all() {
+            match (root, self.above(member.id).get(1)) {
+                (Some(root), _) if root == member.id => roots.push(member),
+                (None, None) => roots.push(member),
+                (_, Some(parent)) => below.entry(parent).or_default().push(member),
+                (Some(_), None) => {}
+            }
+        }
+        let in_order = |members: &mut Vec<&Member<'a>>| {
+            // Taken from the end.
+            sort_by(members, |one, other| {
+                (other.created_at, other.id).cmp(&(one.created_at, one.id))
+            });
+        };
+        in_order(&mut roots);
+        let mut open: Vec<(&Member, usize)> = roots.into_iter().map(|member| (member, 0)).collect();
+        let mut found = Vec::new();
+        while let Some((member, depth)) = open.pop() {
+            found.push((member, depth));
+            let mut children = below.remove(member.id).unwrap_or_default();
+            in_order(&mut children);
+            open.extend(children.into_iter().map(|child| (child, depth + 1)));
+        }
+        found
+    }
+}
+
+impl Member<'_> {
+    fn name_parent(&mut self, parent: Option<&str>) {
+        match (&self.parent, parent) {
+            (Some(known), Some(parent)) if known != parent => self.torn = true,
+            (None, Some(parent)) => self.parent = Some(parent.to_owned()),
+            _ => {}
+        }
+    }
+
+    /// Who worked on it at that time: where it was handed over, the giver before and the taker since.
+    pub fn agent(&self, at: Seconds) -> String {
+        let handed = self.handed();
+        let text = |name: &str| handed?.get(name)?.as_str().ok();
+        let time = |name: &str| handed?.get(name)?.as_u64().ok();
+        let named = self.place.as_ref().and_then(|place| place.actor.clone());
+        match (text("from"), text("to"), time("takenAt")) {
+            (_, Some(to), Some(taken)) if at >= taken => to.to_owned(),
+            (Some(from), ..) => from.to_owned(),
+            _ => named.unwrap_or_else(|| self.payer.to_string()),
+        }
+    }
+
+    /// The last hand-over that a record knows.
+    pub fn handed(&self) -> Option<&Json> {
+        let known = self
+            .records
+            .iter()
+            .filter_map(|record| record.json.get("handOver"));
+        known.max_by_key(|handed| {
+            let number = |name: &str| handed.get(name).and_then(|number| number.as_u64().ok());
+            (number("serial"), number("takenAt"))
+        })
+    }
+
+    /// Display only.
+    pub fn purpose(&self) -> Option<&str> {
+        let recorded = self
+            .records
+            .iter()
+            .find_map(|record| record.json.get("purpose")?.as_str().ok());
+        recorded.or_else(|| self.place.as_ref()?.purpose.as_deref())
+    }
+}
+
+/// A member that is a list; empty where it is not there.
+pub(super) fn list<'a>(json: &'a Json, name: &str) -> &'a [Json] {
+    let found = json.get(name).and_then(|list| list.as_array().ok());
+    found.unwrap_or_default()
+}

@@ -1,0 +1,354 @@
+//! The graph behind the view: one content-addressed node for each thing that was done, one hash chain for each writer.
+//!
+//! A node is `{v, id, kind, at, actor, intentId, …, parents, prev?}`; `id` is the digest with the tag `counterfoil/lineage-node/v1` over the node without it. `parents` are the
+//! nodes that it follows from, of whatever writer; `prev` is the one that the same actor wrote before. So whoever knows one id knows all that it rests on.
+
+use std::collections::BTreeMap;
+
+use super::family::{Family, Member};
+use crate::digest;
+use crate::error::Error;
+use crate::hex;
+use crate::json::Json;
+use crate::receipt::record::{Attempt, Record};
+use crate::sorting::sort_by;
+use crate::time::Seconds;
+
+/// Domain tag of a node's id.
+const TAG: &str = "counterfoil/lineage-node/v1";
+
+/// A node before its place in a chain is known.
+struct Draft {
+    at: Seconds,
+    actor: String,
+    body: Json,
+    /// Drafts that it follows from.
+    parents: Vec<usize>,
+}
+
+/// Drafts in the making.
+struct Drafts {
+    list: Vec<Draft>,
+}
+
+impl Drafts {
+    fn add(
+        &mut self,
+        kind: &str,
+        at: Seconds,
+        member: &Member,
+        actor: String,
+        parents: &[usize],
+        facts: &[(&str, Option<Json>)],
+    ) -> usize {
+        let mut body = Json::object([
+            ("v", Json::number(1)),
+            ("kind", Json::text(kind)),
+            ("at", Json::number(at)),
+            ("actor", Json::text(actor.as_str())),
+            ("intentId", Json::text(member.id)),
+        ]);
+        for (name, fact) in facts {
+            body = body.with_some(name, fact.clone());
+        }
+        self.list.push(Draft {
+            at,
+            actor,
+            body,
+            parents: parents.to_vec(),
+        });
+        self.list.len() - 1
+    }
+}
+
+fn time(json: &Json, name: &str) -> Option<Seconds> {
+    json.get(name)?.as_u64().ok()
+}
+
+/// The nodes of these members, whom each follows before it. Error: `number_out_of_range`.
+pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, Error> {
+    let mut drafts = Drafts { list: Vec::new() };
+    let mut intents: BTreeMap<&str, usize> = BTreeMap::new();
+    // Parents come before their children in a walk.
+    for member in members {
+        let above = family.above(member.id);
+        let parents: Vec<usize> = above
+            .get(1)
+            .and_then(|id| intents.get(id))
+            .copied()
+            .into_iter()
+            .collect();
+        let at = member.created_at;
+        let record = member.records.first();
+        let place = member.place.as_ref();
+        let request = record.and_then(|record| record.json.get("request").cloned());
+        let intent = drafts.add(
+            "intent",
+            at,
+            member,
+            member.agent(at),
+            &parents,
+            &[
+                ("principal", Some(member.payer.to_json())),
+                ("parent", member.parent.as_deref().map(Json::text)),
+                ("purpose", member.purpose().map(Json::text)),
+                (
+                    "budget",
+                    place
+                        .and_then(|place| place.budget)
+                        .map(|budget| budget.to_json()),
+                ),
+                (
+                    "expiresAt",
+                    place.and_then(|place| place.expires_at).map(Json::number),
+                ),
+                ("request", request),
+            ],
+        );
+        intents.insert(member.id, intent);
+        if let Some(handed) = member.handed() {
+            let at = time(handed, "at").unwrap_or(0);
+            let from = handed
+                .get("from")
+                .and_then(|from| from.as_string().ok())
+                .unwrap_or_default();
+            let fact = |name: &str| handed.get(name).cloned();
+            drafts.add(
+                "hand_over",
+                at,
+                member,
+                from,
+                &[intent],
+                &[
+                    ("to", fact("to")),
+                    ("serial", fact("serial")),
+                    ("hash", fact("hash")),
+                    ("takenAt", fact("takenAt")),
+                ],
+            );
+        }
+        for record in &member.records {
+            of_record(member, record, intent, &mut drafts);
+        }
+        for approval in family
+            .approvals
+            .iter()
+            .filter(|one| one.get("intentId") == Some(&Json::text(member.id)))
+        {
+            let fact = |name: &str| approval.get(name).cloned();
+            drafts.add(
+                "approval",
+                time(approval, "at").unwrap_or(0),
+                member,
+                "person".to_owned(),
+                &[intent],
+                &[
+                    ("amount", fact("amount")),
+                    ("network", fact("network")),
+                    ("asset", fact("asset")),
+                    ("expiresAt", fact("expiresAt")),
+                    ("request", fact("request")),
+                    ("hash", fact("hash")),
+                ],
+            );
+        }
+    }
+    chained(drafts.list)
+}
+
+fn of_record(member: &Member, record: &Record, intent: usize, drafts: &mut Drafts) {
+    let mut quotes = BTreeMap::new();
+    let quoted = super::family::list(record.json, "quotes");
+    for (quote, json) in record.quotes.iter().zip(quoted) {
+        let at = time(json, "seenAt").unwrap_or(0);
+        let terms = quote.offered.terms().ok();
+        let node = drafts.add(
+            "quote",
+            at,
+            member,
+            member.agent(at),
+            &[intent],
+            &[
+                ("quoteHash", Some(Json::text(hex::encode(quote.hash)))),
+                ("amount", terms.as_ref().map(|terms| terms.amount.to_json())),
+                ("network", terms.as_ref().map(|terms| terms.network.to_json())),
+                ("asset", terms.as_ref().map(|terms| terms.asset.to_json())),
+                ("payTo", terms.as_ref().map(|terms| terms.pay_to.to_json())),
+            ],
+        );
+        quotes.insert(quote.hash, node);
+    }
+    for attempt in &record.attempts {
+        let quote = quotes.get(&attempt.quote_hash).copied().unwrap_or(intent);
+        of_attempt(member, attempt, quote, drafts);
+    }
+    let Some(last) = drafts.list.len().checked_sub(1) else {
+        return;
+    };
+    if let Some(delivery) = record.json.get("delivery") {
+        let at = time(delivery, "at").unwrap_or(0);
+        let fact = |name: &str| delivery.get(name).cloned();
+        drafts.add(
+            "receipt",
+            at,
+            member,
+            member.agent(at),
+            &[last],
+            &[
+                ("sha256", fact("sha256")),
+                ("length", fact("length")),
+                ("status", fact("status")),
+            ],
+        );
+    }
+    if let Some(claim) = record.json.get("claim") {
+        let at = time(claim, "at").unwrap_or(0);
+        let fact = |name: &str| claim.get(name).cloned();
+        drafts.add(
+            "claim",
+            at,
+            member,
+            member.agent(at),
+            &[intent],
+            &[
+                ("quoteHash", fact("quoteHash")),
+                ("transaction", fact("transaction")),
+                ("why", fact("why")),
+            ],
+        );
+    }
+}
+
+fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Drafts) {
+    let json = attempt.json;
+    let planned = time(json, "plannedAt").unwrap_or(0);
+    let given = json.get("givenBy").and_then(|by| by.as_string().ok());
+    let actor = |at: Seconds| given.clone().unwrap_or_else(|| member.agent(at));
+    let node = drafts.add(
+        "attempt",
+        planned,
+        member,
+        actor(planned),
+        &[quote],
+        &[
+            ("attemptId", Some(Json::text(attempt.id))),
+            ("generation", Some(Json::number(attempt.generation))),
+        ],
+    );
+    let mut last = node;
+    for slot in attempt.slots() {
+        let signed = &slot.authorization;
+        let at = time(json, "signedAt").unwrap_or(planned);
+        let network = signed.network().ok();
+        last = drafts.add(
+            "authorization",
+            at,
+            member,
+            actor(at),
+            &[node],
+            &[
+                ("attemptId", Some(Json::text(attempt.id))),
+                ("payer", Some(signed.from().to_json())),
+                ("payTo", Some(signed.to().to_json())),
+                ("amount", Some(signed.value().to_json())),
+                ("network", network.map(|network| network.to_json())),
+                ("asset", Some(signed.asset().to_json())),
+                ("nonce", Some(Json::text(signed.nonce_text()))),
+                ("validBefore", Some(signed.valid_before().to_json())),
+                ("signed", Some(Json::Bool(slot.signature.is_some()))),
+            ],
+        );
+        if let Some(verdict) = slot.verdict() {
+            let read = json.get("verdict").and_then(|verdict| time(verdict, "readAt"));
+            let at = read.unwrap_or(at);
+            drafts.add(
+                "resolution",
+                at,
+                member,
+                member.agent(at),
+                &[last],
+                &[
+                    ("attemptId", Some(Json::text(attempt.id))),
+                    ("verdict", Some(Json::text(verdict))),
+                    ("transaction", slot.transaction.map(Json::text)),
+                    ("reads", Some(Json::number(slot.evidence.len() as u64))),
+                ],
+            );
+        }
+    }
+    for at in super::family::list(json, "sends")
+        .iter()
+        .filter_map(|at| at.as_u64().ok())
+    {
+        drafts.add(
+            "send",
+            at,
+            member,
+            actor(at),
+            &[last],
+            &[("attemptId", Some(Json::text(attempt.id)))],
+        );
+    }
+    for seen in super::family::list(json, "observations") {
+        let at = time(seen, "at").unwrap_or(0);
+        let fact = |name: &str| seen.get(name).cloned();
+        drafts.add(
+            "observation",
+            at,
+            member,
+            actor(at),
+            &[last],
+            &[
+                ("attemptId", Some(Json::text(attempt.id))),
+                ("outcome", fact("outcome")),
+                ("code", fact("code")),
+                ("status", fact("status")),
+                ("transport", fact("transport")),
+                ("transaction", fact("transaction")),
+            ],
+        );
+    }
+}
+
+/// Ids and chains: in order of time, but never before what a node follows from. Equal nodes of two bundles are one.
+fn chained(drafts: Vec<Draft>) -> Result<Vec<Json>, Error> {
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    let at = |index: &usize| drafts.get(*index).map(|draft| draft.at);
+    sort_by(&mut order, |one, other| (at(one), one).cmp(&(at(other), other)));
+    let mut ids: BTreeMap<usize, String> = BTreeMap::new();
+    let mut heads: BTreeMap<&str, String> = BTreeMap::new();
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut nodes = Vec::new();
+    for first in order {
+        let mut open = vec![first];
+        while let Some(index) = open.last().copied() {
+            let Some(draft) = drafts.get(index).filter(|_| !ids.contains_key(&index)) else {
+                open.pop();
+                continue;
+            };
+            let missing = draft.parents.iter().find(|parent| !ids.contains_key(parent));
+            if let Some(parent) = missing {
+                open.push(*parent);
+                continue;
+            }
+            open.pop();
+            let parents = draft.parents.iter().filter_map(|parent| ids.get(parent));
+            let body = draft
+                .body
+                .clone()
+                .with("parents", Json::Array(parents.map(Json::text).collect()));
+            let content = body.to_canonical()?;
+            if let Some(id) = known.get(&content) {
+                ids.insert(index, id.clone());
+                continue;
+            }
+            let body = body.with_some("prev", heads.get(draft.actor.as_str()).map(Json::text));
+            let id = hex::encode(digest::tagged(TAG, &body)?);
+            nodes.push(body.with("id", Json::text(id.as_str())));
+            known.insert(content, id.clone());
+            heads.insert(&draft.actor, id.clone());
+            ids.insert(index, id);
+        }
+    }
+    Ok(nodes)
+}

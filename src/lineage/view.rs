@@ -1,0 +1,425 @@
+//! The lineage as it is shown: rows in the order of the tree, what each cost, and what a person has to do first.
+
+use std::collections::BTreeMap;
+
+use super::chain::Chain;
+use super::cost::{self, plus, Cost, Costs, Standing, Token};
+use super::family::{Family, Member};
+use super::{drift, node, Options};
+use crate::amount::Amount;
+use crate::conflict::purchase::Purchase;
+use crate::conflict::{self, Purchases};
+use crate::error::{Code, Error};
+use crate::finding::{Finding, Severity};
+use crate::hex;
+use crate::json::Json;
+use crate::receipt::record::Attempt;
+use crate::time::Seconds;
+
+/// The words for a state.
+const NEEDS_APPROVAL: &str = "needs_approval";
+const PREPARED: &str = "prepared";
+const SENT: &str = "sent";
+const UNKNOWN: &str = "unknown";
+const SETTLED: &str = "settled";
+const FAILED: &str = "failed";
+const REFUNDED: &str = "refunded";
+
+/// One attempt as it is shown.
+struct Told<'b, 'a> {
+    attempt: &'b Attempt<'a>,
+    token: Option<Token>,
+    state: &'static str,
+    /// Who says so.
+    by: Option<&'static str>,
+    cost: Cost,
+}
+
+struct Shown<'a> {
+    purchases: &'a Purchases<'a>,
+    cumulative: BTreeMap<String, Costs>,
+    findings: Vec<Finding>,
+    running: BTreeMap<Token, Amount>,
+    rows: Vec<Json>,
+}
+
+/// See [`super::lineage`].
+pub(super) fn view(
+    family: &Family,
+    purchases: &Purchases,
+    chains: &[Option<Chain>],
+    options: &Options,
+) -> Result<Json, Error> {
+    let (mut findings, back) = conflict::findings(purchases, &options.refunds);
+    findings.extend(drift::findings(family, purchases, options));
+    let own = cost::own(purchases, &back);
+    let walked = family.walk(options.root.as_deref());
+    let members: Vec<&Member> = walked.iter().map(|(member, _)| *member).collect();
+    let shown = |id: &String| members.iter().any(|member| member.id == id);
+    findings.retain(|finding| finding.intents.iter().any(shown));
+    let mut view = Shown {
+        purchases,
+        cumulative: cost::cumulative(family, &own),
+        findings,
+        running: BTreeMap::new(),
+        rows: Vec::new(),
+    };
+    let mut actions = Vec::new();
+    for (member, depth) in &walked {
+        view.member(member, *depth, &mut actions);
+    }
+    let mut alerts: Vec<Json> = view
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Alert)
+        .map(Finding::to_json)
+        .collect();
+    // What a person has to look at comes before what only waits.
+    alerts.extend(actions);
+    let total = cost::total(members.iter().filter_map(|member| own.get(member.id)));
+    let roots: Vec<&str> = walked
+        .iter()
+        .filter(|(_, depth)| *depth == 0)
+        .map(|(member, _)| member.id)
+        .collect();
+    let root = match roots.as_slice() {
+        [only] => only,
+        _ => "",
+    };
+    let count = |code: &[Code]| {
+        let found = view
+            .findings
+            .iter()
+            .filter(|finding| code.contains(&finding.code));
+        Json::number(
+            found
+                .filter(|finding| finding.severity == Severity::Alert)
+                .count() as u64,
+        )
+    };
+    let rows = |state: &str| {
+        let here = view
+            .rows
+            .iter()
+            .filter(|row| row.get("attemptId").is_some() || state == NEEDS_APPROVAL);
+        Json::number(
+            here.filter(|row| row.get("state") == Some(&Json::text(state)))
+                .count() as u64,
+        )
+    };
+    let counters = Json::object([
+        ("needsApproval", rows(NEEDS_APPROVAL)),
+        ("unknown", rows(UNKNOWN)),
+        (
+            "conflict",
+            count(&[
+                Code::PaymentConflict,
+                Code::TransactionClaimedTwice,
+                Code::PaidWrongTerms,
+            ]),
+        ),
+        ("duplicateCharge", count(&[Code::DuplicateCharge])),
+        (
+            "refundOwed",
+            Json::number(total.values().filter(|cost| cost.owed > Amount::ZERO).count() as u64),
+        ),
+    ]);
+    Ok(Json::object([
+        ("root", Json::text(root)),
+        ("nodes", Json::Array(node::nodes(family, &members)?)),
+        (
+            "totals",
+            Json::Array(total.iter().map(|(token, cost)| cost.to_json(token)).collect()),
+        ),
+        ("counters", counters),
+        ("actions", Json::Array(alerts)),
+        (
+            "flags",
+            Json::Array(view.findings.iter().map(Finding::to_json).collect()),
+        ),
+        ("rows", Json::Array(view.rows)),
+        (
+            "journals",
+            Json::Array(chains.iter().flatten().map(journal).collect()),
+        ),
+    ]))
+}
+
+/// What a journal's chain says of itself.
+fn journal(chain: &Chain) -> Json {
+    let (seq, hash) = chain.head;
+    Json::object([
+        ("seq", Json::number(seq)),
+        ("hash", Json::text(hex::encode(hash))),
+    ])
+    .with_some("fault", chain.fault.map(|(fault, _)| Json::text(fault.as_str())))
+    .with_some("line", chain.fault.map(|(_, line)| Json::number(line)))
+    .with("torn", Json::Bool(chain.torn))
+}
+
+fn time(json: &Json, name: &str) -> Option<Seconds> {
+    json.get(name)?.as_u64().ok()
+}
+
+impl Shown<'_> {
+    fn member(&mut self, member: &Member, depth: usize, actions: &mut Vec<Json>) {
+        let purchase = self.purchases.get(member.id);
+        let states: Vec<&str> = purchase
+            .map(|purchase| self.attempts(member, purchase))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|told| told.state)
+            .collect();
+        let state = match member.asked {
+            Some(_) => NEEDS_APPROVAL,
+            None => [UNKNOWN, SENT, SETTLED, REFUNDED, PREPARED, FAILED]
+                .into_iter()
+                .find(|state| states.contains(state))
+                .unwrap_or(PREPARED),
+        };
+        let spent = self.cumulative.get(member.id).cloned().unwrap_or_default();
+        let place = member.place.as_ref();
+        let request = member
+            .records
+            .first()
+            .map(|record| Json::text(format!("{} {}", record.request.method, record.request.url)));
+        let label = member.purpose().map(Json::text).or(request);
+        let updated = member
+            .records
+            .iter()
+            .filter_map(|record| time(record.json, "updatedAt"))
+            .max();
+        let budget = place.and_then(|place| place.budget);
+        let over = |budget: Amount| spent.values().any(|cost| cost.spent() > budget);
+        let mut flags = self.flags(|finding| finding.intents.iter().any(|id| id == member.id));
+        if budget.is_some_and(over) {
+            flags.push(Json::text(Code::OverBudget.as_str()));
+        }
+        let row = Json::object([
+            ("kind", Json::text("intent")),
+            ("intentId", Json::text(member.id)),
+            ("depth", Json::number(depth as u64)),
+            (
+                "agent",
+                Json::text(member.agent(updated.unwrap_or(member.created_at))),
+            ),
+            ("state", Json::text(state)),
+            ("at", Json::number(member.created_at)),
+        ])
+        .with_some("parent", member.parent.as_deref().map(Json::text))
+        .with_some("label", label)
+        .with_some("endedAt", updated.map(Json::number))
+        .with_some("budget", budget.map(|budget| budget.to_json()))
+        .with_some(
+            "expiresAt",
+            place.and_then(|place| place.expires_at).map(Json::number),
+        )
+        .with(
+            "spent",
+            Json::Array(spent.iter().map(|(token, cost)| cost.to_json(token)).collect()),
+        )
+        .with("flags", Json::Array(flags));
+        self.rows.push(row);
+        if let Some(asked) = member.asked {
+            actions.push(action(member.id, Code::ApprovalNeeded, Some(asked)));
+        }
+        if let Some(handed) = member.handed() {
+            self.hand_over(member, handed, depth + 1);
+        }
+        if let Some(purchase) = purchase {
+            self.purchase(member, purchase, depth + 1, actions);
+        }
+    }
+
+    fn hand_over(&mut self, member: &Member, handed: &Json, depth: usize) {
+        let text = |name: &str| {
+            handed
+                .get(name)
+                .and_then(|name| name.as_str().ok())
+                .unwrap_or_default()
+        };
+        let state = if handed.get("takenAt").is_some() {
+            "taken"
+        } else {
+            "given"
+        };
+        self.rows.push(
+            Json::object([
+                ("kind", Json::text("hand_over")),
+                ("intentId", Json::text(member.id)),
+                ("depth", Json::number(depth as u64)),
+                ("agent", Json::text(format!("{} → {}", text("from"), text("to")))),
+                ("state", Json::text(state)),
+                ("at", Json::number(time(handed, "at").unwrap_or(0))),
+            ])
+            .with_some("endedAt", handed.get("takenAt").cloned())
+            .with("flags", Json::Array(Vec::new())),
+        );
+    }
+
+    /// Each attempt once, with its state, who says so, and what it cost of its token.
+    fn attempts<'b, 'c>(&self, member: &'b Member<'c>, purchase: &Purchase) -> Vec<Told<'b, 'c>> {
+        let mut seen: Vec<&Attempt> = Vec::new();
+        for attempt in member.records.iter().flat_map(|record| &record.attempts) {
+            if !seen
+                .iter()
+                .any(|known| known.id == attempt.id && known.authorization == attempt.authorization)
+            {
+                seen.push(attempt);
+            }
+        }
+        let told = seen.into_iter().map(|attempt| {
+            let slots = purchase.slots.iter().filter(|(_, attempts)| {
+                attempts.iter().any(|one| {
+                    attempt
+                        .slots()
+                        .any(|slot| slot.authorization == one.authorization)
+                })
+            });
+            let mut token = None;
+            let mut worst = None;
+            let mut sum = Cost::NONE;
+            for (key, attempts) in slots {
+                token = token.or(Some((key.network.clone(), key.asset)));
+                let standing = cost::standing(purchase, key, attempts);
+                let own = attempts.iter().find(|one| one.id == attempt.id);
+                let value = own.map_or(Amount::ZERO, |one| one.authorization.value());
+                let moved = cost::transfer(purchase, key);
+                let mine = moved.is_none_or(|moved| moved.attempt.id == attempt.id);
+                // Of what competes for one nonce at most one lands: the largest is held.
+                let largest = attempts
+                    .iter()
+                    .max_by_key(|one| (one.authorization.value(), one.id));
+                let held = match largest.is_some_and(|one| one.id == attempt.id) {
+                    true => value,
+                    false => Amount::ZERO,
+                };
+                let (state, by) = match standing {
+                    Standing::Moved(by) if mine => {
+                        sum.settled = plus(sum.settled, moved.and_then(|one| one.amount).unwrap_or(value));
+                        (SETTLED, Some(by.as_str()))
+                    }
+                    // Another authorization of the same nonce took its place.
+                    Standing::Moved(_) => (FAILED, Some("chain")),
+                    Standing::Void => (FAILED, Some("chain")),
+                    Standing::Unsigned => (PREPARED, None),
+                    Standing::Sent => {
+                        sum.reserved = plus(sum.reserved, held);
+                        (SENT, None)
+                    }
+                    Standing::Unknown => {
+                        sum.reserved = plus(sum.reserved, held);
+                        (UNKNOWN, None)
+                    }
+                };
+                let rank = |state: &str| {
+                    [UNKNOWN, SENT, FAILED, PREPARED, SETTLED]
+                        .iter()
+                        .position(|one| *one == state)
+                };
+                worst = match worst {
+                    Some((known, by)) if rank(known) <= rank(state) => Some((known, by)),
+                    _ => Some((state, by)),
+                };
+            }
+            let (state, by) = worst.unwrap_or((PREPARED, None));
+            Told {
+                attempt,
+                token,
+                state,
+                by,
+                cost: sum,
+            }
+        });
+        told.collect()
+    }
+
+    fn purchase(&mut self, member: &Member, purchase: &Purchase, depth: usize, actions: &mut Vec<Json>) {
+        for told in self.attempts(member, purchase) {
+            let Told {
+                attempt,
+                token,
+                state,
+                by,
+                cost,
+            } = told;
+            let json = attempt.json;
+            let at = time(json, "signedAt").or(time(json, "plannedAt"));
+            let ended = super::family::list(json, "observations")
+                .iter()
+                .filter_map(|seen| time(seen, "at"))
+                .max();
+            let mut flags = self.flags(|finding| finding.attempts.iter().any(|id| id == attempt.id));
+            if attempt.is_void() && matches!(state, UNKNOWN | SENT) {
+                flags.push(Json::text("unproven_state"));
+            }
+            let given = json.get("givenBy").and_then(|by| by.as_string().ok());
+            let back = self.findings.iter().any(|finding| {
+                finding.code == Code::DuplicateCharge
+                    && finding.severity == Severity::Info
+                    && finding.attempts.last().is_some_and(|id| id == attempt.id)
+            });
+            let state = if back && state == SETTLED { REFUNDED } else { state };
+            let mut row = Json::object([
+                ("kind", Json::text("attempt")),
+                ("intentId", Json::text(member.id)),
+                ("attemptId", Json::text(attempt.id)),
+                ("depth", Json::number(depth as u64)),
+                (
+                    "agent",
+                    Json::text(given.unwrap_or_else(|| member.agent(at.unwrap_or(0)))),
+                ),
+                ("state", Json::text(state)),
+                ("at", Json::number(at.unwrap_or(0))),
+                ("payTo", attempt.authorization.to().to_json()),
+            ])
+            .with_some("endedAt", ended.map(Json::number))
+            .with_some("by", by.map(Json::text))
+            .with_some("transaction", attempt.transaction.map(Json::text));
+            if let Some(token) = token {
+                let running = self.running.entry(token.clone()).or_insert(Amount::ZERO);
+                *running = plus(*running, cost.spent());
+                row = row
+                    .with("network", token.0.to_json())
+                    .with("asset", token.1.to_json())
+                    .with("cost", cost.spent().to_json())
+                    .with("counts", Json::Bool(cost.spent() > Amount::ZERO))
+                    .with("runningTotal", running.to_json());
+            }
+            self.rows.push(row.with("flags", Json::Array(flags)));
+            if state == UNKNOWN {
+                actions.push(
+                    action(member.id, Code::OutcomeUnknown, None)
+                        .with("attempts", Json::Array(vec![Json::text(attempt.id)])),
+                );
+            }
+        }
+    }
+
+    fn flags(&self, about: impl Fn(&Finding) -> bool) -> Vec<Json> {
+        let mut flags = Vec::new();
+        for finding in self.findings.iter().filter(|finding| about(finding)) {
+            let flag = Json::text(finding.code.as_str());
+            if !flags.contains(&flag) {
+                flags.push(flag);
+            }
+        }
+        flags
+    }
+}
+
+/// Something to do that no finding tells of.
+fn action(intent_id: &str, code: Code, asked: Option<&Json>) -> Json {
+    let fact = |name: &str| asked.and_then(|asked| asked.get(name)).cloned();
+    Json::object([
+        ("code", Json::text(code.as_str())),
+        ("severity", Json::text("info")),
+        ("intents", Json::Array(vec![Json::text(intent_id)])),
+        ("attempts", Json::Array(Vec::new())),
+    ])
+    .with_some("amount", fact("amount"))
+    .with_some("asset", fact("asset"))
+    .with_some("network", fact("network"))
+    .with("next", Json::text(code.next().as_str()))
+    .with("why", Json::text(code.meaning()))
+}

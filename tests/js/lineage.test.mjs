@@ -1,0 +1,177 @@
+// Trees of intents, approvals and the lineage view as a user has them: payers on real journals, sellers on loopback, and the command line.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { approvalDocument, createPayer, lineage, verifyLineage } from "counterfoil";
+import { fileJournal } from "counterfoil/node";
+import { OFFER, PAYER, counted, folder, keyBytes, openJournal, priced, privateKeyToAccount, shop, sold, thrown } from "./payer-stage.mjs";
+
+const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
+const command = join(home, "..", ".bin", "counterfoil");
+const PERSON_KEY = `0x${"51".repeat(32)}`;
+const person = privateKeyToAccount(PERSON_KEY);
+const ROOT = "trip-000000000000001";
+
+/** `{status, out, err}` of one run. */
+function run(...args) {
+  return new Promise((done) => {
+    execFile(command, args, { timeout: 60_000, env: { ...process.env, NO_COLOR: "1" } }, (error, out, err) => done({ status: error ? error.code : 0, out, err }));
+  });
+}
+
+const at = (amount) => (_, res, payment) => (payment ? sold(res, payment) : priced(res, { accepts: [{ ...OFFER, amount }] }));
+const bought = async (payer, url, intent) => (await payer.fetch(url, { intent })).text();
+
+test("children debit the root, whoever buys: two payers on one journal", async (t) => {
+  const journal = openJournal();
+  const seller = await shop(t, at("30000"));
+  const options = { signer: counted(), journal, policy: { perCall: "100000" } };
+  const planner = createPayer({ ...options, actor: "planner" });
+  const trip = await planner.intend({ id: ROOT, purpose: "Trip", budget: "50000" });
+  assert.match(trip, /^0x[0-9a-f]{64}$/);
+  assert.equal(await planner.intend({ id: ROOT, purpose: "Trip", budget: "50000" }), trip);
+  assert.equal((await thrown(planner.intend({ id: ROOT, budget: "60000" }))).code, "intent_conflict");
+  assert.equal((await thrown(planner.intend({ id: "child-00000000000001", parent: trip, budget: "60000" }))).code, "lineage_wider");
+  const buyer = createPayer({ ...options, actor: "buyer", root: trip });
+  await bought(buyer, seller.url);
+  const refused = await thrown(buyer.fetch(`${seller.url}?again`));
+  assert.deepEqual([refused.code, refused.money, refused.next], ["over_budget", "none", "ask_human"]);
+  assert.equal((await thrown(planner.fetch(`${seller.url}?other`, { intent: { parent: trip, scope: "another" } }))).code, "over_budget");
+  assert.equal(options.signer.calls, 1);
+  // Outside of the tree there is room; the buyer has no way there.
+  await bought(planner, `${seller.url}?free`);
+  const free = await planner.intend({ id: "free-0000000000000001" });
+  assert.equal((await thrown(buyer.fetch(`${seller.url}?x`, { intent: { parent: free } }))).code, "bad_lineage");
+  assert.equal((await thrown(planner.fetch(`${seller.url}?x`, { intent: { parent: "no such intent" } }))).code, "bad_lineage");
+
+  const view = await planner.lineage(trip);
+  assert.equal(view.root, trip);
+  assert.deepEqual(view.totals.map(({ settled, reserved }) => [settled, reserved]), [["30000", "0"]]);
+  assert.deepEqual(view.rows.map(({ kind, depth, agent, state }) => [kind, depth, agent, state]), [["intent", 0, "planner", "prepared"], ["intent", 1, "buyer", "settled"], ["attempt", 2, "buyer", "settled"]]);
+  assert.equal((await planner.lineage()).totals[0].settled, "60000");
+  const bundle = await planner.export(trip);
+  assert.equal(verifyLineage(bundle).verdict, "verified");
+  assert.equal(lineage([bundle, await planner.export()], { root: trip }).totals[0].settled, "30000");
+  await Promise.all([planner.close(), buyer.close()]);
+});
+
+test("a callback brings a signed approval, and a yes alone is nobody's", async (t) => {
+  const seller = await shop(t, at("30000"));
+  const asked = [];
+  let answer = () => true;
+  const signer = counted();
+  const payer = createPayer({ signer, journal: openJournal(), policy: { perCall: "20000", approvers: [person.address], approve: (request) => (asked.push(request), answer(request)) } });
+  assert.equal((await thrown(payer.fetch(seller.url))).code, "approval_untrusted");
+  assert.equal(signer.calls, 0);
+  answer = async (request) => {
+    const now = Math.floor(Date.now() / 1000);
+    const terms = { at: now, expiresAt: now + 600, amount: "70000" };
+    const { typedData, digest } = approvalDocument(request, terms);
+    assert.match(digest, /^0x/);
+    const { EIP712Domain, ...types } = typedData.types;
+    const signature = await person.signTypedData({ ...typedData, types, message: { ...typedData.message, amount: BigInt(typedData.message.amount), expiresAt: BigInt(typedData.message.expiresAt) } });
+    return approvalDocument(request, { ...terms, signature }).approval;
+  };
+  assert.equal(await bought(payer, seller.url), "the report");
+  const [{ reason, amount, payTo, newRecipient, ifNo, request }] = asked;
+  assert.deepEqual([reason, amount, payTo, newRecipient, request.url], ["over_cap", "30000", OFFER.payTo, true, seller.url]);
+  assert.match(ifNo, /Nothing is signed/);
+  await payer.close();
+});
+
+test("what waits for a person is approved on the command line, and the same call goes on", async (t) => {
+  const seller = await shop(t, at("30000"));
+  const at_ = folder(t);
+  const journal = join(at_, "agent.jsonl");
+  const keyFile = join(at_, "person.key");
+  writeFileSync(keyFile, PERSON_KEY, { mode: 0o600 });
+  const open = () => createPayer({ signer: { privateKey: keyBytes() }, journal: fileJournal(journal), policy: { perCall: "20000", approvers: [person.address] }, actor: "buyer" });
+  const intent = { id: "maps-000000000000001", purpose: "Maps \u001b[2J of Oslo" };
+  let payer = open();
+  const waiting = await thrown(payer.fetch(seller.url, { intent }));
+  assert.deepEqual([waiting.code, waiting.money, waiting.next], ["approval_needed", "none", "ask_human"]);
+  await payer.close();
+  assert.equal(seller.paid.length, 0);
+
+  const shown = await run("approve", journal);
+  assert.equal(shown.status, 1);
+  assert.ok(!shown.out.includes("\u001b"), "a control character reaches the terminal");
+  for (const word of ["Maps", seller.url, "buyer", "30000", OFFER.payTo, "never paid from here before", "over_cap", "Nothing is signed"]) assert.ok(shown.out.includes(word), word);
+  const tree = await run("lineage", journal);
+  assert.equal(tree.status, 1);
+  assert.match(tree.out, /needs approval 1/);
+  assert.match(tree.out, /✋ needs approval/);
+
+  const wrongKey = join(at_, "wrong.key");
+  writeFileSync(wrongKey, `0x${"52".repeat(32)}`, { mode: 0o600 });
+  assert.equal((await run("approve", journal, "--key-file", wrongKey, "--json")).status, 0);
+  payer = open();
+  // Signed by somebody who is not on the list: it covers nothing.
+  assert.equal((await thrown(payer.fetch(seller.url, { intent }))).code, "approval_needed");
+  await payer.close();
+  const answered = await run("approve", journal, "--key-file", keyFile);
+  assert.equal(answered.status, 0, answered.err);
+  assert.match(answered.err, new RegExp(person.address));
+  payer = open();
+  assert.equal(await bought(payer, seller.url, intent), "the report");
+  await payer.close();
+  assert.equal(seller.paid.length, 1);
+  const after = await run("approve", journal);
+  assert.deepEqual([after.status, after.out.trim()], [0, "Nothing waits for an approval."]);
+});
+
+test("the tree in a terminal: words, icons, cost; and files that were tampered with", async (t) => {
+  const seller = await shop(t, (req, res, payment) => {
+    if (!payment) return priced(res, { accepts: [{ ...OFFER, amount: "10000" }] });
+    if (req.url.includes("lost")) return res.destroy();
+    return sold(res, payment);
+  });
+  const journal = join(folder(t), "agent.jsonl");
+  const payer = createPayer({ signer: { privateKey: keyBytes() }, journal: fileJournal(journal), policy: { perCall: "20000" }, actor: "planner" });
+  const trip = await payer.intend({ id: ROOT, purpose: "Trip to Oslo", budget: "50000" });
+  await bought(payer, seller.url, { parent: trip });
+  await thrown(payer.fetch(`${seller.url}?lost`, { intent: { parent: trip } }));
+  await payer.close();
+  const { status, out } = await run("lineage", journal);
+  assert.equal(status, 2);
+  for (const line of [/^Trip to Oslo$/m, /settled 10000 \+ in flight or unknown 10000/, /unknown 1/, /● settled/, /\? unknown/, /of 50000/]) assert.match(out, line);
+  assert.ok(out.split("\n").every((line) => [...line].length <= 80), "a line is longer than 80 columns");
+  const json = JSON.parse((await run("lineage", journal, "--json")).out);
+  assert.deepEqual([json.root, json.counters.unknown, json.reports[0].verdict], [trip, 1, "verified"]);
+  const dot = await run("lineage", journal, "--dot");
+  assert.match(dot.out, /^digraph lineage \{/);
+  assert.ok(dot.out.includes(`"${trip}" ->`));
+
+  const lines = readFileSync(journal, "utf8").split("\n");
+  const forged = join(folder(t), "forged.jsonl");
+  writeFileSync(forged, lines.map((line, index) => (index === 2 ? line.replace("10000", "90000") : line)).join("\n"));
+  const told = await run("lineage", forged);
+  assert.equal(told.status, 1);
+  assert.match(told.out, /Do not rely on/);
+  assert.match(told.out, /rewritten, line 3/);
+  appendFileSync(forged, "");
+  assert.equal((await run("lineage")).status, 2);
+  assert.equal((await run("lineage", join(folder(t), "no-such-file"))).status, 2);
+  assert.equal((await run("lineage", journal, "--root", "0x00")).status, 2);
+});
+
+test("a code is explained from the registry", async () => {
+  const { status, out } = await run("explain", "over_budget");
+  assert.equal(status, 0);
+  for (const word of ["over_budget", "passes a budget above the intent", "none: Nothing can have moved.", "ask_human: Ask a person"]) assert.ok(out.includes(word), word);
+  assert.equal(JSON.parse((await run("explain", "outcome_unknown", "--json")).out).next, "wait");
+  const unknown = await run("explain", "no_such_code\u001b[2J");
+  assert.equal(unknown.status, 2);
+  assert.ok(!unknown.err.includes("\u001b"));
+});
+
+test("the payer is named in every refusal of a wrong setting", () => {
+  const good = { signer: counted(), journal: openJournal() };
+  assert.throws(() => createPayer({ ...good, policy: { perCall: "1", approvers: ["0x12"] } }), { code: "address_invalid" });
+  assert.throws(() => createPayer({ ...good, policy: { perCall: "1", perRecipient: [{ amount: "1", window: 0 }] } }), { code: "policy_invalid" });
+  assert.ok(PAYER);
+});
