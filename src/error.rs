@@ -61,7 +61,9 @@ impl Next {
             Next::Requote => "Ask the seller for a new price.",
             Next::ResendSame => "Make the same call again: exactly the journalled bytes are sent.",
             Next::Wait => "Do nothing until the time given, then make the same call again.",
-            Next::ReadChain => "Read the chain by payer and nonce; nothing else tells what became of the money.",
+            Next::ReadChain => {
+                "Read the chain by payer and nonce; nothing else tells what became of the money."
+            }
             Next::ReadOrder => "Ask the seller how the order stands before anything else.",
             Next::LookupReceipt => "Look the receipt up: the answer is past, the proof is not.",
             Next::Claim => "Hold the claim: it was paid for, and nothing came.",
