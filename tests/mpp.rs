@@ -329,7 +329,6 @@ fn copy(host: &Host) -> Host {
         config: host.config.clone(),
         now: host.now,
         rows: host.rows.clone(),
-        secret: host.secret,
         state: host.state.clone(),
         secret: host.secret,
         alerts: Vec::new(),

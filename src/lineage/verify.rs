@@ -74,7 +74,7 @@ pub fn verify(text: &str) -> Result<Json, Error> {
             ])
         }),
     );
-    Ok(checks.report(facts, DOES_NOT_PROVE))
+    Ok(checks.report(facts, DOES_NOT_PROVE).to_json())
 }
 
 /// The chain of a journal. A bundle has none: it is what a journal held at one time.
