@@ -14,6 +14,7 @@ import { Mppx, NETWORK, TOKEN, privateKeyToAccount, startTempo, tempo, tempoSign
 
 const SECRET = "test-secret-not-real-0123456789abcdef";
 const REALM = "api.example.test";
+const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const account = privateKeyToAccount(KEYS.payer);
 const stops = [];
 let chain;
@@ -193,6 +194,27 @@ test("without a signer of transactions, without a list of tokens, or to a contra
     assert.equal(signTempo?.calls ?? 0, 0);
   }
   assert.equal((await thrown((async () => buyer({ signTempo: "0x" }))())).field, "signTempo");
+});
+
+test("a journal that was lost learns from the memos what was paid, and it counts", async () => {
+  const seller = await market();
+  const { payer: first } = buyer();
+  const paid = await first.fetch(seller.url, { intent: another() });
+  assert.equal(await paid.text(), "the report");
+  const [{ blockNumber, transactionHash, topics }] = await seller.logs();
+  await chain.finalizedAt((await chain.block()).timestamp);
+  const { payer, journal } = buyer();
+  assert.equal((await payer.resume())[0].outcome, "unknown_history");
+  const told = await payer.recover({ network: NETWORK, asset: TOKEN, fromBlock: Number(blockNumber), toBlock: Number(blockNumber), pauseMs: 0 });
+  const receipt = await chain.rpc("eth_getTransactionReceipt", [transactionHash]);
+  const left = receipt.logs.filter((log) => log.topics[0] === TRANSFER && log.topics[1] === topics[1]).reduce((sum, { data }) => sum + BigInt(data), 0n);
+  assert.deepEqual([told.used, told.cancelled, told.spent], [1, 0, String(left)]);
+  // The price and the fee.
+  assert.ok(left > 10_000n, String(left));
+  const [held] = await journal.held();
+  assert.deepEqual([held.amount, held.state, held.id.endsWith(topics[3])], [String(left), "settled", true]);
+  const blocked = await thrown(buyer({ journal, policy: { perWallet: [{ amount: "20000", window: 3600 }] } }).payer.fetch(seller.url, { intent: another() }));
+  assert.equal(blocked.code, "over_wallet_cap");
 });
 
 test("kept and challenged again: nothing new is signed before the proof of death, and then one transfer", async () => {
