@@ -73,6 +73,8 @@ pub enum Found {
         sha256: [u8; 32],
         /// How many they are, where that is known.
         length: Option<u64>,
+        /// SHA-256 of the RFC 8785 text of the JSON in them, where they are JSON.
+        canonical: Option<[u8; 32]>,
     },
     /// It is named and could not be read.
     Unreadable,
@@ -137,7 +139,15 @@ pub fn names(line: &[u8]) -> Names {
 impl From<Found> for Option<Answer> {
     fn from(found: Found) -> Option<Answer> {
         match found {
-            Found::Answer { sha256, length } => Some(Answer { sha256, length }),
+            Found::Answer {
+                sha256,
+                length,
+                canonical,
+            } => Some(Answer {
+                sha256,
+                length,
+                canonical,
+            }),
             Found::Unreadable => None,
         }
     }

@@ -163,7 +163,7 @@ export interface AuditOptions {
   /** The number of the first line, 1 when not given; or of every line. */
   first?: number; numbers?: number[];
   /** Of each line what is known of its answer; null: nothing was looked for. */
-  found?: (null | "unreadable" | { sha256: Hex; length?: number })[];
+  found?: (null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex /* of the RFC 8785 text, where it is JSON */ })[];
   /** Blank lines get a verdict too, an error. */
   blank?: boolean;
   /** The input could not be read from this line on. */

@@ -27,6 +27,8 @@ pub(super) struct Line {
 enum Response {
     Absent,
     Known(Answer),
+    /// Its exact bytes.
+    Inside(Vec<u8>),
     /// Under this name, where the host finds it.
     Named(String),
 }
@@ -43,6 +45,7 @@ impl Line {
         }
         material.answer = match line.response {
             Response::Known(answer) => Some(answer),
+            Response::Inside(ref body) => Some(Answer::of(body)),
             Response::Absent | Response::Named(_) => text.found.and_then(Into::into),
         };
         Ok(line)
@@ -82,7 +85,11 @@ impl Line {
 
     /// The verdict of this line.
     pub fn judge(self, input: &str, text: &Text) -> Verdict {
-        let report = match receipt::judge_inside(&self.receipt, &self.material) {
+        let mut material: Material = self.material;
+        if let Response::Inside(body) = &self.response {
+            material.body = Some(body);
+        }
+        let report = match receipt::judge_inside(&self.receipt, &material) {
             Ok(report) => report,
             Err(error) => return Verdict::unusable(input, text.number, &error).named(self.id),
         };
@@ -99,7 +106,7 @@ impl Line {
         joins.receipt = Some(hex::encode(identity(&self.receipt)));
         joins.intent = joins.intent.or(self.intent);
         joins.payment_id = self.payment_id;
-        let signed = self.material.authorization.as_ref();
+        let signed = material.authorization.as_ref();
         joins.nonce = joins.nonce.or(signed.map(|signed| hex::encode(signed.nonce)));
         joins.shown = report.passed("chain.transfer") && report.passed("settlement.transaction");
         Verdict::new(input, text.number, standing, codes)
@@ -113,7 +120,7 @@ impl Line {
 pub(super) fn names(bytes: &[u8]) -> Result<Names, Error> {
     let line = Line::of(bytes)?;
     Ok(match line.response {
-        Response::Known(_) => Names::None,
+        Response::Known(_) | Response::Inside(_) => Names::None,
         Response::Named(name) => Names::Said(name),
         Response::Absent => {
             let transaction = line
@@ -162,24 +169,31 @@ fn id(json: &Json) -> Result<String, Error> {
 fn response(json: &Json) -> Result<Response, Error> {
     if let Json::String(text) = json {
         return Ok(match sha256(text) {
-            Some(sha256) => Response::Known(Answer { sha256, length: None }),
+            Some(sha256) => Response::Known(digest_alone(sha256, None)),
             None => Response::Named(text.clone()),
         });
     }
     let invalid = || Error::new(Code::HexInvalid, "");
-    let known = |body: &[u8]| Response::Known(Answer::of(body));
     let digest = json.read_opt("sha256", |text| sha256(text.as_str()?).ok_or_else(invalid))?;
     if let Some(sha256) = digest {
         let length = json.read_opt("length", Json::as_u64)?;
-        return Ok(Response::Known(Answer { sha256, length }));
+        return Ok(Response::Known(digest_alone(sha256, length)));
     }
     if let Some(text) = json.read_opt("text", Json::as_str)? {
-        return Ok(known(text.as_bytes()));
+        return Ok(Response::Inside(text.as_bytes().to_vec()));
     }
     if let Some(body) = json.read_opt("base64", |text| base64::decode_header(text.as_str()?))? {
-        return Ok(known(&body));
+        return Ok(Response::Inside(body));
     }
     json.read("path", Json::as_string).map(Response::Named)
+}
+
+fn digest_alone(sha256: [u8; 32], length: Option<u64>) -> Answer {
+    Answer {
+        sha256,
+        length,
+        canonical: None,
+    }
 }
 
 fn sha256(text: &str) -> Option<[u8; 32]> {

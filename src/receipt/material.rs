@@ -25,6 +25,8 @@ pub(crate) struct Answer {
     pub sha256: [u8; 32],
     /// In bytes; a digest that was made elsewhere need not tell it.
     pub length: Option<u64>,
+    /// SHA-256 of the RFC 8785 text of the JSON in it, where whoever has the bytes made that too.
+    pub canonical: Option<[u8; 32]>,
 }
 
 impl Answer {
@@ -33,6 +35,7 @@ impl Answer {
         Answer {
             sha256: digest::sha256(body),
             length: Some(body.len() as u64),
+            canonical: None,
         }
     }
 }
@@ -136,9 +139,11 @@ impl<'a> Material<'a> {
             .terms()
         };
         Ok(Material {
-            answer: json
-                .read_opt("bodySha256", sha256)?
-                .map(|sha256| Answer { sha256, length }),
+            answer: json.read_opt("bodySha256", sha256)?.map(|sha256| Answer {
+                sha256,
+                length,
+                canonical: None,
+            }),
             body: None,
             decoded: None,
             coded: !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"),

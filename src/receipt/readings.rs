@@ -69,7 +69,7 @@ pub(super) fn check(
         Reading::Canonical => plain
             .and_then(|plain| json::utf8(plain).ok())
             .and_then(|text| json::canonicalize(text).ok())
-            .is_some_and(|text| is(text.as_bytes())),
+            .map_or(answer.canonical == Some(*sha256), |text| is(text.as_bytes())),
     });
     match matched {
         Some(reading) => checks.pass_because(ID, reading.says()),

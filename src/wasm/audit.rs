@@ -32,7 +32,7 @@ fn texts(input: &Input) -> Result<Vec<&[u8]>, Error> {
 }
 
 /// Input `{input, given?, first?, numbers?, found?, blank?, broken?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
-/// else from 1. `found`: for each null, `{sha256, length?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
+/// else from 1. `found`: for each null, `{sha256, length?, canonical?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
 /// verdict unless `blank` is true. `broken`: from this line on the input could not be read.
 fn lines(input: &Input) -> Result<Vec<Verdict>, Error> {
     let json = &input.json;
@@ -75,6 +75,7 @@ fn found(json: &Json) -> Result<Option<Found>, Error> {
         found => Ok(Some(Found::Answer {
             sha256: found.read("sha256", |text| hex::decode_array(text.as_str()?))?,
             length: found.read_opt("length", Json::as_u64)?,
+            canonical: found.read_opt("canonical", |text| hex::decode_array(text.as_str()?))?,
         })),
     }
 }

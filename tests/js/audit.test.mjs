@@ -144,6 +144,7 @@ test("answers are found in the folder, in a list, by the id or the transaction, 
   file("answers/deep/two.bin", "two");
   file(`answers/${receipts[2].transaction}`, "three");
   file("answers/order-4", "not four");
+  file("answers/blanks.json", '{ "b": 1,\n "a": 2 }\n');
   file("secret.bin", "five");
   symlinkSync(at("secret.bin"), at("answers/link.bin"));
   execFileSync("mkfifo", [at("answers/pipe")]);
@@ -151,14 +152,15 @@ test("answers are found in the folder, in a list, by the id or the transaction, 
     { receipt: receipts[0], response: "one.bin" }, { receipt: receipts[1], response: { path: "deep/two.bin" } }, receipts[2], { id: "order-4", receipt: receipts[3] },
     { receipt: receipts[4], response: "../secret.bin" }, { receipt: receipts[4], response: "link.bin" }, { receipt: receipts[4], response: "pipe" },
     { receipt: receipts[4], response: at("secret.bin") }, { receipt: receipts[4], response: "gone.bin" }, { receipt: receipts[4], response: "one.bin\0" },
+    { receipt: seller('{"a":2,"b":1}'), response: "blanks.json" }, { receipt: seller('{"a":2,"b":2}'), response: "blanks.json" },
   ].map((line) => JSON.stringify(line)).join("\n"));
   const checked = ({ verdicts }) => verdicts.map(({ codes }) => ["delivery.hash", "response_unreadable"].filter((code) => codes.includes(code)).join(" "));
   const unreadable = "delivery.hash response_unreadable";
-  assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers"])), ["", "", "", "delivery.hash", ...Array(6).fill(unreadable)]);
+  assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers"])), ["", "", "", "delivery.hash", ...Array(6).fill(unreadable), "", "delivery.hash"]);
   const list = execFileSync("sha256sum", ["one.bin", "deep/two.bin"], { cwd: at("answers"), encoding: "utf8" });
   file("answers.sha256", `${list}${sha("three")} *${receipts[2].transaction}\n`);
   assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers.sha256"])).slice(0, 5), ["", "", "", "delivery.hash", unreadable]);
-  assert.deepEqual(checked(await json(["answers.jsonl"])), Array(10).fill("delivery.hash"), "nothing is read that was not allowed");
+  assert.deepEqual(checked(await json(["answers.jsonl"])), Array(12).fill("delivery.hash"), "nothing is read that was not allowed");
   assert.deepEqual(auditNames(Buffer.from(JSON.stringify({ receipt: receipts[0], response: `sha256:${sha("one")}` }))), [null]);
 });
 

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
 import { resolve, sep } from "node:path";
+import { canonicalSha256 } from "counterfoil/core";
 import { usageError } from "../output.mjs";
 
 const LISTED = /^\\?([0-9a-f]{64}) [ *](.+)$/i;
@@ -38,6 +39,16 @@ function folder(place) {
   };
 }
 
+/** Some receipts hold the digest of the JSON's canonical text. */
+function canonicalOf(bytes) {
+  if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return undefined;
+  try {
+    return canonicalSha256(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 function missing(names) {
   return typeof names === "string" ? UNREADABLE : null;
 }
@@ -53,9 +64,14 @@ function hashed(root, name, buffer) {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!fstatSync(file).isFile()) return UNREADABLE;
     const hash = createHash("sha256");
-    let length = 0;
-    for (let read; (read = readSync(file, buffer, 0, buffer.length, null)) > 0; length += read) hash.update(buffer.subarray(0, read));
-    return { sha256: `0x${hash.digest("hex")}`, length };
+    let [length, reads] = [0, 0];
+    for (let read; (read = readSync(file, buffer, 0, buffer.length, null)) > 0; reads++) {
+      hash.update(buffer.subarray(0, read));
+      length += read;
+    }
+    // Read in one go, it is still there as a whole.
+    const canonical = reads === 1 ? canonicalOf(buffer.subarray(0, length)) : undefined;
+    return { sha256: `0x${hash.digest("hex")}`, length, ...(canonical && { canonical }) };
   } catch (error) {
     return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code) ? undefined : UNREADABLE;
   } finally {
