@@ -76,10 +76,10 @@ test("all verified: status 0, and what the line says is not taken for trust", as
   assert.equal((await json(["vouching.jsonl"])).verdicts[0].verdict, "incomplete");
 });
 
-test("verdicts are those of verifyReceipt, for every case that it has", () => {
+test("verdicts are those of verifyReceipt, for every case that it has but descriptions of forms, which no line brings", () => {
   const casesOf = (name) => JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8")).cases;
   const vectors = fileURLToPath(new URL("../vectors/receipt", import.meta.url));
-  const refused = readdirSync(vectors).map((name) => JSON.parse(readFileSync(join(vectors, name), "utf8"))).filter(({ call: called, input }) => called === "verifyReceipt" && input);
+  const refused = readdirSync(vectors).map((name) => JSON.parse(readFileSync(join(vectors, name), "utf8"))).filter(({ call: called, input }) => called === "verifyReceipt" && input && !input.material?.profile);
   const all = [...casesOf("cases"), ...casesOf("claims"), ...refused.map(({ id, input, bytes }) => ({ id, ...input, body: bytes }))];
   const seen = {};
   for (const { id, receipt, material = {}, body: hex } of all) {
