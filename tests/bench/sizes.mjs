@@ -1,4 +1,4 @@
-// What a user downloads: the module, the tarball, and a browser bundle of the same job done by both sides.
+// What a user downloads: the modules, the tarball, and a browser bundle of the same job done by both sides.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,13 +8,15 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 
 export async function sizes({ folder, tarball }) {
-  const wasm = readFileSync(join(folder, "wasm", "counterfoil_bg.wasm"));
+  const module = (name) => readFileSync(join(folder, "wasm", `${name}_bg.wasm`));
+  const wasm = module("counterfoil");
   const ours = await bundle(join(here, "entries", "counterfoil.mjs"));
   return [
-    { name: "counterfoil_bg.wasm", ...compressed(wasm) },
+    ...["counterfoil", "verify", "verify_simd"].map((name) => ({ name: `${name}_bg.wasm`, ...compressed(module(name)) })),
     { name: "npm tarball", raw: unpacked(folder), gzip: statSync(tarball).size },
     { name: "browser: counterfoil, script", ...compressed(ours) },
     { name: "browser: counterfoil, script + wasm", ...compressed(ours, wasm) },
+    { name: "browser: counterfoil/verify, script + wasm", ...compressed(await bundle(join(here, "entries", "verify.mjs")), module("verify_simd")) },
     { name: "browser: viem account + @x402/fetch + @x402/evm", ...compressed(await bundle(join(here, "entries", "official.mjs"))) },
   ];
 }
