@@ -1,21 +1,11 @@
 //! Signatures of public data: reading them and finding who made them. Nothing here handles a secret, so all of it may take as long as
-//! the numbers make it take; signing has other arithmetic, and neither reaches the other.
-//!
-//! Below: `limbs` and `inverse`, on which `field` and `scalar` stand; `point`; `product`, of any key; `lockstep` and `comb`, of keys that
-//! are met often; `signature`; `keys`, which chooses.
+//! the numbers make it take; signing has other arithmetic, and neither reaches the other. This one's is the crate `secp256k1`; `keys`
+//! chooses what of it is used.
 
-pub mod comb;
-pub mod field;
-mod inverse;
 mod keys;
-mod limbs;
-pub mod lockstep;
-pub mod point;
-pub mod product;
-pub mod scalar;
-pub mod signature;
 
 use alloy_primitives::keccak256;
+pub use counterfoil_secp256k1::{comb, field, lockstep, point, product, scalar, signature};
 
 pub use self::keys::{Claim, Keys};
 use self::point::Affine;

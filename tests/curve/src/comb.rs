@@ -1,6 +1,6 @@
 //! Sums of products by tables and in step, with whatever can make a sum exceptional put in their way.
 
-use counterfoil::secp256k1::comb::{sums_of_products, Comb, Job};
+use counterfoil::secp256k1::comb::{by_fours, by_ones, Comb, Job};
 use counterfoil::secp256k1::point::GENERATOR;
 use counterfoil::secp256k1::product::sum_of_products;
 use counterfoil::secp256k1::scalar::Scalar;
@@ -110,7 +110,8 @@ pub fn exceptional(seed: u64, rounds: u64, counts: &Counts) {
                 b: *b,
             })
             .collect();
-        let sums = sums_of_products(&generator, &start_point, &jobs).expect("tables are whole");
+        let sums = by_ones(&generator, &start_point, &jobs).expect("tables are whole");
+        assert_eq!(by_fours(&generator, &start_point, &jobs), Some(sums.clone()));
         for (lane, ((a, b), sum)) in factors.iter().zip(&sums).enumerate() {
             let all = addends(a, b);
             let mut at = number(&start);

@@ -5,9 +5,9 @@
 
 use std::sync::OnceLock;
 
-use super::field::Element;
-use super::point::{Affine, Jacobian, GENERATOR};
-use super::scalar::{Half, Scalar};
+use crate::field::Element;
+use crate::point::{Affine, Jacobian, GENERATOR};
+use crate::scalar::{Half, Scalar};
 
 /// A cube root of 1: the point (BETA x, y) is λ (x, y).
 const BETA: Element = Element::constant(&[

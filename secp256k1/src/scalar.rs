@@ -1,8 +1,8 @@
 //! Numbers that points are multiplied by: integers modulo the group order n, in variable time. They are always canonical.
 
-use super::field::Element;
-use super::inverse::Modulus;
-use super::limbs::{self, Columns, Limbs, BITS, MASK};
+use crate::field::Element;
+use crate::inverse::Modulus;
+use crate::limbs::{self, Columns, Limbs, BITS, MASK};
 
 const ORDER: Limbs = limbs::from_be_bytes(&[
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xba,

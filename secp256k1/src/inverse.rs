@@ -5,7 +5,7 @@
 //! Throughout, `d · x ≡ f` and `e · x ≡ g` modulo the modulus, up to the powers of two that every matrix divides out. It begins with
 //! f = modulus, g = x; when g is 0, f is the greatest common divisor, up to its sign, and d the inverse, up to the same sign.
 
-use super::limbs::Limbs;
+use crate::limbs::Limbs;
 
 /// Bits that one matrix stands for, and bits of a limb here.
 const STEP: u32 = 30;
@@ -208,7 +208,7 @@ const fn from_limbs(limbs: &Limbs) -> Number {
 
 fn to_limbs(number: &Number) -> Limbs {
     let [n0, n1, n2, n3, n4, n5, n6, n7, n8] = *number;
-    let mask = super::limbs::MASK as i32;
+    let mask = crate::limbs::MASK as i32;
     [
         n0 & mask,
         (n0 >> 29 | n1 << 1) & mask,

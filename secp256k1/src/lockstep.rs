@@ -1,9 +1,9 @@
 //! Many sums of points in step: as all coordinates stay plain, a sum takes five products and a square, and the division that each
 //! needs is shared by all (Montgomery's trick).
 
-use super::comb::Addend;
-use super::field::{Element, Loose};
-use super::point::Affine;
+use crate::comb::Addend;
+use crate::field::{Element, Loose};
+use crate::point::Affine;
 
 /// One running sum a lane.
 pub struct Lanes {

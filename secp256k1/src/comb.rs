@@ -1,8 +1,9 @@
 //! Tables of a point that is met often: its odd multiples at every eighth bit, so that a product is 32 sums and no doubling.
 
-use super::lockstep::Lanes;
-use super::point::{Affine, Jacobian};
-use super::scalar::Scalar;
+use crate::fours::Fours;
+use crate::lockstep::Lanes;
+use crate::point::{Affine, Jacobian};
+use crate::scalar::Scalar;
 
 /// Digits of a scalar, and bits of each.
 const DIGITS: usize = 32;
@@ -10,7 +11,7 @@ const WIDTH: usize = 8;
 /// Odd multiples in a window: 1, 3, … 255 times 256^place times the point.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
 
-/// 32 windows of 128 points: 288 KB.
+/// 32 windows of 128 points, whose coordinates are below p: 288 KB.
 pub struct Comb(Vec<Affine>);
 
 /// A point with a sign: what one digit adds.
@@ -69,7 +70,8 @@ impl Comb {
                 window.extend(more?);
             }
         }
-        Some(Comb(windows.into_iter().flatten().collect()))
+        let points = windows.into_iter().flatten();
+        Some(Comb(points.map(|point| point.settled()).collect()))
     }
 
     /// What the digit at a place adds.
@@ -115,6 +117,15 @@ pub struct Job<'a> {
 /// Each begins at `start`, which is taken off at the end. Nobody knows a number that it is of any other point: so whoever chooses the
 /// factors and the keys can't choose that a sum on the way is exceptional; only the last one can be, where the result is known.
 pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
+    if cfg!(target_feature = "simd128") {
+        by_fours(first, start, jobs)
+    } else {
+        by_ones(first, start, jobs)
+    }
+}
+
+/// [`sums_of_products`], one by one in each step.
+pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let digits: Vec<(Digits, Digits)> = jobs
         .iter()
         .map(|job| (Digits::from(&job.a), Digits::from(&job.b)))
@@ -139,4 +150,42 @@ pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Ve
     };
     lanes.add(&vec![back; jobs.len()]);
     Some(lanes.into_sums())
+}
+
+/// [`sums_of_products`], four at once in each step.
+pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
+    let mut all: Vec<(Digits, Digits, &Comb)> = jobs
+        .iter()
+        .map(|job| (Digits::from(&job.a), Digits::from(&job.b), job.other))
+        .collect();
+    // The last one fills up the last four.
+    while let (Some(last), false) = (all.last(), all.len() % 4 == 0) {
+        all.push(*last);
+    }
+    let (fours, _) = all.as_chunks::<4>();
+    let mut sums = Fours::new(start, fours.len());
+    let mut addends = Vec::with_capacity(fours.len());
+    for place in 0..DIGITS {
+        for [(a, ..), (b, ..), (c, ..), (d, ..)] in fours {
+            let of = |digits| first.addend(digits, place);
+            addends.push([of(a)?, of(b)?, of(c)?, of(d)?]);
+        }
+        sums.add(&addends);
+        addends.clear();
+        for four in fours {
+            let [a, b, c, d] = four
+                .each_ref()
+                .map(|(_, digits, other)| other.addend(digits, place));
+            addends.push([a?, b?, c?, d?]);
+        }
+        sums.add(&addends);
+        addends.clear();
+    }
+    let start = start.settled();
+    let back = Addend {
+        point: &start,
+        negative: true,
+    };
+    sums.add(&vec![[back; 4]; fours.len()]);
+    Some(sums.into_sums().take(jobs.len()).collect())
 }

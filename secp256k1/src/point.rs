@@ -1,6 +1,6 @@
 //! Points of y² = x³ + 7 and how they are added, whatever they are, in variable time.
 
-use super::field::{Element, Loose};
+use crate::field::{Element, Loose};
 
 /// A point that is not infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,14 @@ impl Affine {
         x.copy_from_slice(&self.x.to_be_bytes());
         y.copy_from_slice(&self.y.to_be_bytes());
         bytes
+    }
+
+    /// The same point, its coordinates from 0 to below p.
+    pub fn settled(&self) -> Affine {
+        Affine {
+            x: self.x.settled(),
+            y: self.y.settled(),
+        }
     }
 
     /// The point of the other sign.
@@ -177,7 +185,7 @@ impl Jacobian {
     }
 
     /// This point of an isomorphic curve on the one where z is `factor` times as large.
-    pub(super) fn scaled(&self, factor: &Element) -> Jacobian {
+    pub(crate) fn scaled(&self, factor: &Element) -> Jacobian {
         Jacobian {
             z: self.z.times(factor),
             ..*self
@@ -185,7 +193,7 @@ impl Jacobian {
     }
 
     /// x, y and z as they are.
-    pub(super) fn parts(&self) -> (&Element, &Element, &Element) {
+    pub(crate) fn parts(&self) -> (&Element, &Element, &Element) {
         (&self.x, &self.y, &self.z)
     }
 }

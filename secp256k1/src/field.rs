@@ -16,10 +16,10 @@
 
 use core::ops::Deref;
 
-use super::inverse::Modulus;
-use super::limbs::{self, Columns, Limbs, BITS, MASK};
+use crate::inverse::Modulus;
+use crate::limbs::{self, Columns, Limbs, BITS, MASK};
 
-const PRIME: Limbs = limbs::from_be_bytes(&[
+pub(crate) const PRIME: Limbs = limbs::from_be_bytes(&[
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xfc, 0x2f,
 ]);
@@ -27,7 +27,7 @@ const PRIME: Limbs = limbs::from_be_bytes(&[
 const MODULUS: Modulus = Modulus::new(&PRIME);
 
 /// 2^261 = 2^5 (2^32 + 977) = 2^29 · 2^8 + 31264 modulo p.
-const FOLD: i64 = 31264;
+pub(crate) const FOLD: i64 = 31264;
 
 /// A number modulo p whose limbs are at most `M` times those of an element, of either sign.
 #[derive(Clone, Copy, Debug)]
@@ -189,13 +189,24 @@ impl Element {
     }
 
     /// A constant that is known to be below p.
-    pub(super) const fn constant(bytes: &[u8; 32]) -> Element {
+    pub(crate) const fn constant(bytes: &[u8; 32]) -> Element {
         Element(Loose(limbs::from_be_bytes(bytes)))
     }
 
     /// A canonical number below the group order, which is below p.
-    pub(super) const fn from_canonical(limbs: Limbs) -> Element {
+    pub(crate) const fn from_canonical(limbs: Limbs) -> Element {
         Element(Loose(limbs))
+    }
+
+    /// The limbs.
+    #[inline(always)]
+    pub(crate) fn limbs(&self) -> &Limbs {
+        &self.0 .0
+    }
+
+    /// The same number, from 0 to below p.
+    pub fn settled(&self) -> Element {
+        Element::new(self.canonical())
     }
 
     /// The one number from 0 to below p, as 32 big-endian bytes.

@@ -1,9 +1,9 @@
 //! ECDSA over digests: which key made a signature, and whether one did (SEC 1, 4.1.4 and 4.1.6).
 
-use super::field::Element;
-use super::point::{Affine, Jacobian};
-use super::product::sum_of_products;
-use super::scalar::Scalar;
+use crate::field::Element;
+use crate::point::{Affine, Jacobian};
+use crate::product::sum_of_products;
+use crate::scalar::Scalar;
 
 /// The field's prime less the group order: an x below it has a second candidate, itself plus the order.
 const PRIME_LESS_ORDER: [u8; 32] = [
