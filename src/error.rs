@@ -5,6 +5,7 @@
 //! from this table.
 
 use core::fmt;
+use core::ops::Deref;
 
 /// What is safe to do now. One action each, no free choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -357,32 +358,59 @@ registry! {
 }
 
 /// An error: a code and the field at fault, nothing of the input.
+///
+/// One pointer: nearly every function gives one or something else, and carrying more around was a sixth of the WebAssembly module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Error {
+pub struct Error(Box<What>);
+
+/// What an [`Error`] says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct What {
     /// The permanent code.
     pub code: Code,
     /// Path of the field in the input, such as `authorization.validBefore`; empty when the whole input is meant.
     pub field: String,
 }
 
+impl Deref for Error {
+    type Target = What;
+
+    fn deref(&self) -> &What {
+        &self.0
+    }
+}
+
 impl Error {
     /// An error at a field.
-    pub fn new(code: Code, field: impl Into<String>) -> Self {
-        Error {
-            code,
-            field: field.into(),
-        }
+    pub fn new(code: Code, field: impl AsRef<str>) -> Self {
+        Error::at(code, field.as_ref())
+    }
+
+    #[inline(never)]
+    fn at(code: Code, field: &str) -> Self {
+        let field = field.to_owned();
+        Error(Box::new(What { code, field }))
+    }
+
+    /// Another code for the same place.
+    pub fn with_code(mut self, code: Code) -> Self {
+        self.0.code = code;
+        self
+    }
+
+    /// The same error, its field placed below an item of a list.
+    #[inline(never)]
+    pub fn within_item(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
     }
 
     /// The same error, its field placed below `parent`.
+    #[inline(never)]
     pub fn within(mut self, parent: &str) -> Self {
-        if self.field.is_empty() {
-            self.field = parent.to_owned();
-        } else if self.field.starts_with('[') {
-            self.field = format!("{parent}{}", self.field);
-        } else {
-            self.field = format!("{parent}.{}", self.field);
+        if !self.field.is_empty() && !self.field.starts_with('[') {
+            self.0.field.insert(0, '.');
         }
+        self.0.field.insert_str(0, parent);
         self
     }
 }

@@ -37,18 +37,28 @@ pub enum Json {
 
 impl Json {
     /// An object from its members, in this order.
-    pub fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-        Json::Object(
-            members
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-        )
+    pub fn object<const N: usize>(mut members: [(&str, Json); N]) -> Json {
+        Json::object_of(&mut members)
+    }
+
+    /// Takes the values out. Compiled once, not for each number of members.
+    #[inline(never)]
+    fn object_of(members: &mut [(&str, Json)]) -> Json {
+        let mut object = Vec::with_capacity(members.len());
+        for (name, value) in members {
+            object.push((name.to_owned(), core::mem::replace(value, Json::Null)));
+        }
+        Json::Object(object)
     }
 
     /// A string value.
-    pub fn text(text: impl Into<String>) -> Json {
-        Json::String(text.into())
+    pub fn text(text: impl AsRef<str>) -> Json {
+        Json::text_of(text.as_ref())
+    }
+
+    #[inline(never)]
+    fn text_of(text: &str) -> Json {
+        Json::String(text.to_owned())
     }
 
     /// A whole number. Exact up to 2^53, the largest that JavaScript carries.
@@ -151,11 +161,13 @@ impl Json {
         &'a self,
         mut read: impl FnMut(&'a Json) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        self.as_array()?
-            .iter()
-            .enumerate()
-            .map(|(index, item)| read(item).map_err(|error| error.within(&format!("[{index}]"))))
-            .collect()
+        // A loop: adapters that collect results are compiled anew for every kind of item.
+        let items = self.as_array()?;
+        let mut list = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            list.push(read(item).map_err(|error| error.within_item(index))?);
+        }
+        Ok(list)
     }
 
     /// Text. Error: `invalid_type`.

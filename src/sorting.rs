@@ -6,8 +6,14 @@
 use core::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// As many items as are brought into order without more memory.
+const SHORT: usize = 20;
+
 /// Brings items into order; equal ones stay as they were.
 pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+    if items.len() <= SHORT {
+        return sort_short(items, compare);
+    }
     let sorted = places(
         items.len(),
         &|left, right| match (items.get(left), items.get(right)) {
@@ -21,6 +27,20 @@ pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
             .into_iter()
             .filter_map(|place| taken.get_mut(place)?.take()),
     );
+}
+
+/// Every item goes down to its place among those before it.
+fn sort_short<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+    for place in 1..items.len() {
+        let mut at = place;
+        while let Some([before, item]) = items.get(at.wrapping_sub(1)..=at) {
+            if compare(item, before) != Ordering::Less {
+                break;
+            }
+            items.swap(at - 1, at);
+            at -= 1;
+        }
+    }
 }
 
 /// The pairs as a map, put in one by one; of two with one key the later stays.

@@ -20,6 +20,8 @@ mod mpp;
 #[cfg(feature = "verify")]
 mod proof;
 #[cfg(feature = "pay")]
+mod prover;
+#[cfg(feature = "pay")]
 mod sale;
 #[cfg(feature = "pay")]
 mod seller;
@@ -108,6 +110,8 @@ fn run(
         audit::call,
         #[cfg(feature = "verify")]
         proof::call,
+        #[cfg(feature = "pay")]
+        prover::call,
         #[cfg(feature = "pay")]
         signing::call,
         #[cfg(feature = "pay")]

@@ -51,7 +51,7 @@ fn version(json: &Json, malformed: Code) -> Result<u8, Error> {
 /// The same error, a plain fault of shape named by the message's own code.
 fn shape(code: Code) -> impl Fn(Error) -> Error {
     move |error| match error.code {
-        Code::InvalidType | Code::MissingField => Error::new(code, error.field),
+        Code::InvalidType | Code::MissingField => error.with_code(code),
         _ => error,
     }
 }

@@ -1,12 +1,12 @@
 // counterfoil/core: x402, signing, hashes, keys and decisions. Synchronous and pure.
 
-import { call, object } from "./boundary.mjs";
+import { call, callAny, object } from "./boundary.mjs";
 import "./whole.mjs";
 
 export { canonicalSha256, canonicalize, sha256 } from "./hashes.mjs";
 
 export function authorizationDigest(authorization, domain) {
-  return call("authorizationDigest", { authorization, domain });
+  return callAny("authorizationDigest", { authorization, domain });
 }
 
 export function signAuthorization(authorization, domain, privateKey) {
@@ -14,15 +14,15 @@ export function signAuthorization(authorization, domain, privateKey) {
 }
 
 export function recoverPayer(authorization, domain, signature) {
-  return call("recoverPayer", { authorization, domain, signature });
+  return callAny("recoverPayer", { authorization, domain, signature });
 }
 
 export function permit2Digest(permit, network) {
-  return call("permit2Digest", { permit, network });
+  return callAny("permit2Digest", { permit, network });
 }
 
 export function permit2TypedData(permit, network) {
-  return call("permit2TypedData", { permit, network });
+  return callAny("permit2TypedData", { permit, network });
 }
 
 export function signPermit2(permit, network, privateKey) {
@@ -30,19 +30,19 @@ export function signPermit2(permit, network, privateKey) {
 }
 
 export function recoverPermit2Payer(permit, network, signature) {
-  return call("recoverPermit2Payer", { permit, network, signature });
+  return callAny("recoverPermit2Payer", { permit, network, signature });
 }
 
 export function cancellationDigest(cancellation, domain) {
-  return call("cancellationDigest", { cancellation, domain });
+  return callAny("cancellationDigest", { cancellation, domain });
 }
 
 export function cancellationCalldata(cancellation, signature) {
-  return call("cancellationCalldata", { cancellation, signature });
+  return callAny("cancellationCalldata", { cancellation, signature });
 }
 
 export function hashTypedData(typedData) {
-  return call("hashTypedData", { typedData });
+  return callAny("hashTypedData", { typedData });
 }
 
 export function parsePaymentRequired(answer) {
@@ -160,15 +160,15 @@ export function classify(answer) {
 }
 
 export function resolveTempo(transaction, challenge, ctx, evidence) {
-  return call("resolveTempo", { transaction, challenge, ctx, evidence: list(evidence) });
+  return callAny("resolveTempo", { transaction, challenge, ctx, evidence: list(evidence) });
 }
 
 export function resolve(authorizations, ctx, evidence) {
-  return call("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
+  return callAny("resolve", { authorizations: list(authorizations), ctx, evidence: list(evidence) });
 }
 
 export function refundClosed(refund, evidence, ctx = {}) {
-  return call("refundClosed", { refund, ctx, evidence: list(evidence) });
+  return callAny("refundClosed", { refund, ctx, evidence: list(evidence) });
 }
 
 export function admit(record, request, now, o = {}) {

@@ -1,7 +1,7 @@
 // Reads what proves a source's answers: the header of the block, the token's storage under it, and the receipt in its own
 // block. What a source can't give is left out; whether the proofs hold is for the core.
 
-import { callAny } from "./boundary.mjs";
+import { call } from "./boundary.mjs";
 
 /** `{header, storageProof, implementationProof?, receiptProof?}`, as far as the source gives them. */
 export async function readProofs(ask, { block, asset, slots, receipt }) {
@@ -23,7 +23,7 @@ async function inBlock(ask, { blockHash, blockNumber, transactionHash }) {
     atBlock(blockHash, blockNumber, (which) => ask("eth_getBlockReceipts", which)),
   ]);
   const place = receipts.findIndex((receipt) => receipt.transactionHash === transactionHash);
-  const { receiptsRoot, index, proof } = callAny("receiptProofFrom", { receipts, index: place });
+  const { receiptsRoot, index, proof } = call("receiptProofFrom", { receipts, index: place });
   if (receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
   return { receiptProof: { header: headerOf(block), index, proof } };
 }

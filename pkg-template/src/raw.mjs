@@ -42,11 +42,11 @@ export function signDigest(digest, privateKey) {
 }
 
 export function recover(digest, signature) {
-  return call("rawRecover", { digest, signature });
+  return callAny("rawRecover", { digest, signature });
 }
 
 export function verify({ publicKey, digest, signature, encoding = "p1363", lowS = false }) {
-  return call("rawVerify", { publicKey, digest, signature, encoding, lowS });
+  return callAny("rawVerify", { publicKey, digest, signature, encoding, lowS });
 }
 
 export function publicKey(privateKey) {
@@ -72,7 +72,7 @@ export function evidenceTargets(receipt) {
 
 /** What the trie of that root holds under the key, null when the proof shows that there is nothing. */
 export function trieVerify({ root, key, proof }) {
-  return call("rawTrieVerify", { root, key, proof }).value;
+  return callAny("rawTrieVerify", { root, key, proof }).value;
 }
 
 export function trieProof({ entries, key }) {

@@ -159,7 +159,7 @@ pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option
         .map(|job| (Digits::from(&job.a), Digits::from(&job.b), job.other))
         .collect();
     // The last one fills up the last four.
-    while let (Some(last), false) = (all.last(), all.len() % 4 == 0) {
+    while let (Some(last), false) = (all.last(), all.len().is_multiple_of(4)) {
         all.push(*last);
     }
     let (fours, _) = all.as_chunks::<4>();

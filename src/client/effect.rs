@@ -27,7 +27,7 @@ impl From<Error> for Failure {
         let (next, money) = (error.code.next(), error.code.money());
         Failure {
             code: error.code,
-            field: error.field,
+            field: error.field.clone(),
             next,
             money,
             retry_after: None,

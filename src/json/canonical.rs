@@ -9,6 +9,7 @@ use core::ops::Range;
 use super::write::{canonical_number, plain_prefix, write_char};
 use super::{MAX_DEPTH, MAX_LEN};
 use crate::error::{Code, Error};
+use crate::sorting::sort_by;
 
 /// RFC 8785 text of one JSON text. Errors: `too_large`, `json_too_deep`, `lone_surrogate`, `duplicate_key`, `json_invalid`, then
 /// `number_out_of_range`.
@@ -202,15 +203,17 @@ impl Pass<'_> {
     /// Brings the members of the object that ends here into order. Error: `duplicate_key`.
     fn sort(&mut self, mine: usize) -> Result<(), Error> {
         let out = &mut self.out;
-        let members = self.members.get_mut(mine..).unwrap_or_default();
+        let mut members = self.members.split_off(mine);
         let first = members.first().map_or(out.len(), |member| member.whole.start);
-        members.sort_unstable_by(|left, right| utf16_order(left.name(out), right.name(out)));
+        sort_by(&mut members, |left, right| {
+            utf16_order(left.name(out), right.name(out))
+        });
         let twice = |pair: &[Member]| matches!(pair, [left, right] if left.name(out) == right.name(out));
         if members.windows(2).any(twice) {
             return Err(Error::new(Code::DuplicateKey, ""));
         }
         self.moved.clear();
-        for member in members {
+        for member in &members {
             if !self.moved.is_empty() {
                 self.moved.push(',');
             }

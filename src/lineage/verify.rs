@@ -28,10 +28,7 @@ const DOES_NOT_PROVE: &[&str] = &[
 
 /// The report on the lineage in a bundle or a journal. Errors: those of the JSON reader and of a bundle ([`crate::receipt::verify`]).
 pub fn verify(text: &str) -> Result<Json, Error> {
-    let unplaced = |error: Error| Error {
-        field: error.field.replacen("bundles[0].", "", 1),
-        ..error
-    };
+    let unplaced = |error: Error| Error::new(error.code, error.field.replacen("bundles[0].", "", 1));
     let sources = Sources::read(&[text]).map_err(unplaced)?;
     let read = sources.records().map_err(unplaced)?;
     let purchases = purchase::purchases(&read).map_err(unplaced)?;

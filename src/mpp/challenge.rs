@@ -61,7 +61,7 @@ impl Challenge {
         let mut params = Vec::new();
         for (name, _) in MEMBERS {
             let text = json.read_opt(name, Json::as_string);
-            let text = text.map_err(|error| Error::new(Code::ChallengeInvalid, error.field))?;
+            let text = text.map_err(|error| error.with_code(Code::ChallengeInvalid))?;
             params.extend(text.map(|text| (name.to_owned(), text)));
         }
         Challenge::read(params)

@@ -76,7 +76,7 @@ impl Charge {
         }
         let shape = |error: Error| match error.code {
             Code::InvalidType | Code::MissingField | Code::NumberOutOfRange => {
-                Error::new(Code::ChallengeInvalid, error.field)
+                error.with_code(Code::ChallengeInvalid)
             }
             _ => error,
         };

@@ -50,7 +50,7 @@ impl Receipt {
     /// (there is none but `success`), `method`, `timestamp`, `externalId`, `challengeId`, `chainId`, `reference` (required where there is no
     /// `challengeId`).
     pub fn from_json(json: &Json) -> Result<Receipt, Error> {
-        Receipt::read(json).map_err(|error| Error::new(Code::ReceiptInvalid, error.field))
+        Receipt::read(json).map_err(|error| error.with_code(Code::ReceiptInvalid))
     }
 
     fn read(json: &Json) -> Result<Receipt, Error> {

@@ -40,7 +40,7 @@ fn parse_challenges(input: &Input) -> Result<Json, Error> {
             Ok(challenge) => challenges.push(challenge.to_json()),
             Err(error) => refused.push(Json::object([
                 ("code", Json::text(error.code.as_str())),
-                ("field", Json::text(error.field)),
+                ("field", Json::text(&error.field)),
             ])),
         }
     }

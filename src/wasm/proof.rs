@@ -1,32 +1,25 @@
-//! Calls about Merkle proofs.
+//! Calls about Merkle proofs that are there.
 
 use super::Input;
 use crate::address::Address;
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::evidence::{self, Header};
 use crate::hex;
 use crate::json::Json;
-use crate::sorting::map;
 use crate::trie;
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
     Some(match name {
         "rawTrieVerify" => verify(&input.json),
-        "rawTrieProof" => proof(&input.json),
         "rawBlockHeader" => header(&input.json),
-        "receiptProofFrom" => receipt_proof_from(&input.json),
         "proofSlots" => slots(&input.json),
         _ => return None,
     })
 }
 
-fn data(json: &Json) -> Result<Vec<u8>, Error> {
+pub(super) fn data(json: &Json) -> Result<Vec<u8>, Error> {
     hex::decode(json.as_str()?)
-}
-
-fn texts(nodes: &[Vec<u8>]) -> Json {
-    Json::Array(nodes.iter().map(|node| Json::text(hex::encode(node))).collect())
 }
 
 /// `{root, key, proof}` → `{value}`, null when the proof shows that there is none.
@@ -37,19 +30,6 @@ fn verify(json: &Json) -> Result<Json, Error> {
     let value = trie::prove(&root, &key, &proof).map_err(|error| error.within("proof"))?;
     let value = value.map_or(Json::Null, |value| Json::text(hex::encode(value)));
     Ok(Json::object([("value", value)]))
-}
-
-/// `{entries: [{key, value}], key}` → `{root, proof}`.
-fn proof(json: &Json) -> Result<Json, Error> {
-    let entry = |entry: &Json| Ok((entry.read("key", data)?, entry.read("value", data)?));
-    let entries = json.read("entries", |entries| entries.as_list(entry))?;
-    let entries = map(entries);
-    let key = json.read("key", data)?;
-    let (root, proof) = trie::build(&entries, &key).map_err(|error| error.within("entries"))?;
-    Ok(Json::object([
-        ("root", Json::text(hex::encode(root))),
-        ("proof", texts(&proof)),
-    ]))
 }
 
 /// `{header}` → `{hash, number, timestamp, stateRoot, receiptsRoot, transactionsRoot}`.
@@ -64,16 +44,6 @@ fn header(json: &Json) -> Result<Json, Error> {
         ("receiptsRoot", word(header.receipts_root)),
         ("transactionsRoot", word(header.transactions_root)),
     ]))
-}
-
-/// `{receipts, index}` → `{receiptsRoot, index, proof}`.
-fn receipt_proof_from(json: &Json) -> Result<Json, Error> {
-    let receipts = json.require("receipts")?;
-    let index = json.read("index", Json::as_u64)?;
-    evidence::receipt_proof_from(receipts, index).map_err(|error| match error.code {
-        Code::NumberOutOfRange => error,
-        _ => error.within("receipts"),
-    })
 }
 
 /// `{payer, nonce, layouts?}` → `{implementation, state}`, the slots that `eth_getProof` is to be asked for.

@@ -28,10 +28,10 @@ const isUnknown = ({ error }) => error?.code === "unknown_call";
 /** What `counterfoil/verify` and the page stand on, and what an auditor calls. */
 const READING = [
   "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "proofSlots",
-  "receiptProofFrom", "recoverPayer", "refundClosed", "resolve", "sha256", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
+  "recoverPayer", "refundClosed", "resolve", "sha256", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
 ];
 /** What a verifier must not be able to do. */
-const PAYING = ["clientStart", "clientStep", "saleStep", "signAuthorization", "signTypedData", "rawSignDigest", "buildPayment", "journalAppend", "policyChoose"];
+const PAYING = ["clientStart", "clientStep", "saleStep", "signAuthorization", "signTypedData", "rawSignDigest", "buildPayment", "journalAppend", "policyChoose", "receiptProofFrom"];
 
 for (const [name, verifier] of Object.entries(verifiers)) {
   test(`${name} answers what is read and verified, and nothing that pays or signs`, () => {

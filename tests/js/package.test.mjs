@@ -89,11 +89,14 @@ test("every copy of a module as text is the published one", () => {
   }
 });
 
-test("the modules import nothing from the host but their own table", () => {
+test("the modules import nothing from the host but their own table, and what throws", () => {
   for (const [name, glue] of Object.entries(modules)) {
     const module = new WebAssembly.Module(readFileSync(require.resolve(`counterfoil/${name}_bg.wasm`)));
     const names = WebAssembly.Module.imports(module).map(({ module, name }) => `${module} ${name}`);
-    assert.deepEqual(names, [`./${glue}_bg.js __wbindgen_init_externref_table`]);
+    // The second one is the glue's own `throw new Error(…)`; where the boundary is compiled for speed the compiler sees that it is never called.
+    const own = [/^__wbindgen_init_externref_table$/, /^__wbg___wbindgen_throw_[0-9a-f]+$/].map((name) => new RegExp(`^\\./${glue}_bg\\.js ${name.source.slice(1)}`));
+    assert.ok(names.length > 0);
+    for (const name of names) assert.ok(own.some((known) => known.test(name)), name);
   }
 });
 

@@ -164,7 +164,7 @@ fn optimise(wasm: &Path) -> Result<()> {
     let mut opt = command("node");
     opt.arg(tool)
         .arg(wasm)
-        .args(["-O3", "--strip-producers", "-o"])
+        .args(["-Oz", "--strip-producers", "-o"])
         .arg(wasm);
     run(&mut opt)
 }
