@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{bail, Context, Result};
 
@@ -11,11 +12,12 @@ use crate::shell::{cargo, files, root, run, target};
 
 const MUTATIONS: &str = "tests/model/mutations";
 /// What the scratch copy needs to build the model.
-const COPIED: [&str; 7] = [
+const COPIED: [&str; 8] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
     "src",
+    "modules",
     "tests/curve",
     "tests/model",
     "xtask",
@@ -25,6 +27,8 @@ const MANIFEST: &str = "tests/model/Cargo.toml";
 const OTHER_NAME: &[u8] = b"\n[[bin]]\nname = \"counterfoil-model-broken\"\npath = \"src/main.rs\"\n";
 /// Tried in every run: one that breaks a proof, and one after which attempts hang.
 const EVERY_DAY: [&str; 2] = ["law-5-unfinal-proof.patch", "law-8-planned-forever.patch"];
+/// So long a run goes on to the next mutation; the others are only built.
+const BUDGET: Duration = Duration::from_secs(180);
 
 /// One patch, with what must come of it.
 struct Mutation {
@@ -56,10 +60,51 @@ pub fn model(args: &[String]) -> Result<()> {
         return broken_each(&chosen);
     }
     run(explorer(&root().join("Cargo.toml"), &target()).args(all.then_some("--all")))?;
-    let chosen = mutations()?
+    match all {
+        true => broken_each(&mutations()?),
+        false => as_many_as_fit(mutations()?),
+    }
+}
+
+/// Which mutation of the rest is first: the day's, or the one that `COUNTERFOIL_SEED` names again.
+fn seed() -> Result<u64> {
+    match std::env::var("COUNTERFOIL_SEED") {
+        Ok(seed) => seed.parse().context("COUNTERFOIL_SEED is no number"),
+        Err(_) => Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / 86_400),
+    }
+}
+
+/// Those of every run and as many of the rest as the budget allows, beginning with another one each day; what is left must apply and
+/// build, so that no patch rots unseen.
+fn as_many_as_fit(mutations: Vec<Mutation>) -> Result<()> {
+    let (mut first, mut rest): (Vec<_>, Vec<_>) = mutations
         .into_iter()
-        .filter(|one| all || EVERY_DAY.contains(&one.name.as_str()));
-    broken_each(&chosen.collect::<Vec<_>>())
+        .partition(|one| EVERY_DAY.contains(&one.name.as_str()));
+    let seed = seed()?;
+    if !rest.is_empty() {
+        let at = usize::try_from(seed % rest.len() as u64)?;
+        rest.rotate_left(at);
+    }
+    first.extend(rest);
+    println!("mutations in the order of COUNTERFOIL_SEED={seed}");
+    let (started, mut failures, mut built) = (Instant::now(), Vec::new(), 0);
+    for (at, mutation) in first.iter().enumerate() {
+        let tried = at < EVERY_DAY.len() || started.elapsed() < BUDGET;
+        let told = match tried {
+            true => broken(mutation).map(|story| format!("as it must, {story}")),
+            false => checked(mutation).map(|()| "builds".to_owned()),
+        };
+        built += usize::from(!tried);
+        match told.with_context(|| mutation.name.clone()) {
+            Ok(told) => println!("{}: {told}", mutation.name),
+            Err(error) => failures.push(format!("{error:#}")),
+        }
+    }
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\n"));
+    }
+    println!("{} mutations found, {built} more build", first.len() - built);
+    Ok(())
 }
 
 fn explorer(manifest: &Path, target: &Path) -> Command {
@@ -109,8 +154,8 @@ fn broken_each(mutations: &[Mutation]) -> Result<()> {
     Ok(())
 }
 
-/// Applies one patch to a fresh copy of the sources and wants the model to fail with the law that it names.
-fn broken(mutation: &Mutation) -> Result<String> {
+/// A fresh copy of the sources with one patch applied: its manifest.
+fn mutated(mutation: &Mutation) -> Result<PathBuf> {
     let scratch = target().join("model");
     let tree = scratch.join("tree");
     copy(&tree)?;
@@ -119,21 +164,27 @@ fn broken(mutation: &Mutation) -> Result<String> {
     git.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", &scratch);
     run(git.args(["apply", "--whitespace=nowarn"]).arg(&mutation.patch))
         .context("the patch no longer applies")?;
-    let manifest = tree.join("Cargo.toml");
-    // One folder for all: what the core depends on is built once.
-    let built = target();
+    Ok(tree.join("Cargo.toml"))
+}
+
+/// Lets cargo do this with the model of a copy. One folder for all: what the core depends on is built once.
+fn cargo_on(manifest: &Path, command: &str) -> Result<()> {
     let mut build = cargo();
-    build.env("CARGO_TARGET_DIR", &built);
-    build.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--package",
-        "counterfoil-model",
-        "--manifest-path",
-    ]);
-    run(build.arg(&manifest)).context("the mutated core does not build")?;
-    let output = explorer(&manifest, &built).arg(&mutation.space).output()?;
+    build.env("CARGO_TARGET_DIR", target());
+    build.args([command, "--quiet", "--locked", "--package", "counterfoil-model"]);
+    run(build.arg("--manifest-path").arg(manifest)).context("the mutated core does not build")
+}
+
+/// Applies one patch and wants the model to build with it.
+fn checked(mutation: &Mutation) -> Result<()> {
+    cargo_on(&mutated(mutation)?, "check")
+}
+
+/// Applies one patch and wants the model to fail with the law that it names.
+fn broken(mutation: &Mutation) -> Result<String> {
+    let manifest = mutated(mutation)?;
+    cargo_on(&manifest, "build")?;
+    let output = explorer(&manifest, &target()).arg(&mutation.space).output()?;
     let told = String::from_utf8_lossy(&output.stdout);
     let Some(at) = told.find("BROKEN ") else {
         bail!("no law broke\n{told}{}", String::from_utf8_lossy(&output.stderr));
