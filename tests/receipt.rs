@@ -68,7 +68,7 @@ const UNCOVERED: &[(&str, &str)] = &[
     ),
 ];
 
-fn text(value: impl Into<String>) -> Json {
+fn text(value: impl AsRef<str>) -> Json {
     Json::text(value)
 }
 
