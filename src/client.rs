@@ -22,6 +22,7 @@ mod effect;
 mod hand_over;
 pub mod history;
 mod offers;
+mod order;
 mod price;
 mod recheck;
 pub mod record;

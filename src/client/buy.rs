@@ -3,7 +3,7 @@
 use super::history::Token;
 use super::offers::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
-use super::{approve, recheck, recover, told, tree};
+use super::{approve, order, recheck, recover, told, tree};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Part};
@@ -16,7 +16,6 @@ use crate::json::Json;
 use crate::permit2::Permit;
 use crate::policy::{Spent, SpentState};
 use crate::quote::Protocol;
-use crate::tempo::{Due, Order};
 use crate::time::{self, Seconds};
 use crate::x402::payment_required::{Share, Signing, Terms};
 
@@ -284,7 +283,7 @@ pub(super) fn authorizations(
 ) -> Result<Vec<Authorization>, Error> {
     // One transaction pays them all.
     if let Signing::Tempo(due) = &terms.signing {
-        return Ok(vec![transaction(terms, due, context)?]);
+        return Ok(vec![order::transaction(terms, due, context)?]);
     }
     (0..)
         .zip(&terms.shares)
@@ -321,20 +320,6 @@ pub(super) fn nonce(
         index,
         context.secret,
     )
-}
-
-fn transaction(terms: &Terms, due: &Due, context: Context<'_>) -> Result<Authorization, Error> {
-    let payer = context.config.payer;
-    let chain_id = terms.network.chain_id();
-    let chain_id = chain_id.ok_or_else(|| Error::new(Code::NetworkInvalid, "network"))?;
-    // The chain judges it by its own clock, to which ours is as near as the seller's.
-    let length = terms.max_timeout.min(context.config.policy.max_window());
-    let end = context.now.saturating_add(length);
-    let expires = terms.dictated.and_then(|dictated| dictated.expires);
-    let before = expires.map_or(end, |expires| end.min(expires));
-    let max_fee = context.config.policy.max_fee();
-    let order = Order::new(due, payer, (chain_id, terms.asset), before, max_fee);
-    Ok(Authorization::Tempo(Box::new(order)))
 }
 
 fn authorization(
@@ -383,7 +368,7 @@ fn authorization(
             };
             Authorization::Permit2(permit, chain_id)
         }
-        Signing::Tempo(due) => transaction(terms, due, context)?,
+        Signing::Tempo(due) => order::transaction(terms, due, context)?,
     })
 }
 
