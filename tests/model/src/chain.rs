@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use counterfoil::attempt::Attempt;
 use counterfoil::client::record::Intent;
 use counterfoil::json::{self, Json};
+use counterfoil::mpp::credential;
 use counterfoil::{base64, digest, hex};
 
 /// Second at which every world begins.
@@ -21,6 +22,10 @@ const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 pub struct Cheque {
     pub intent: String,
     pub attempt: String,
+    /// Which part of a split payment.
+    pub part: usize,
+    /// The nonce is a challenge's.
+    pub dictated: bool,
     pub nonce: u8,
     pub after: u64,
     pub before: u64,
@@ -126,7 +131,7 @@ pub enum Read {
 #[derive(Default)]
 pub struct Book {
     pub cheques: Vec<Cheque>,
-    by_header: HashMap<String, u8>,
+    by_header: HashMap<String, Vec<u8>>,
     nonces: Vec<(String, String)>,
 }
 
@@ -142,38 +147,55 @@ fn number(json: &Json, name: &str) -> u64 {
 }
 
 impl Book {
-    /// Enters a signed attempt, read as a seller reads it: from the bytes of its header.
-    pub fn enter(&mut self, intent: &Intent, attempt: &Attempt) -> Option<u8> {
-        let header = &attempt.header.as_ref()?.value;
+    /// Enters a signed attempt, read as a seller reads it: from the bytes of its header. One cheque for each authorization.
+    pub fn enter(&mut self, intent: &Intent, attempt: &Attempt) -> Vec<u8> {
+        let Some(header) = attempt.header.as_ref().map(|header| &header.value) else {
+            return Vec::new();
+        };
         if let Some(known) = self.by_header.get(header) {
-            return Some(*known);
+            return known.clone();
         }
-        let payload = json::parse_bytes(&base64::decode_header(header).expect("base64")).expect("JSON");
-        let authorization = payload
-            .get("payload")
-            .and_then(|p| p.get("authorization"))
-            .expect("a payment");
-        let asset = text(payload.get("accepted").expect("version 2"), "asset");
-        let nonce = self.nonce(&asset, &text(authorization, "nonce"));
-        let at = u8::try_from(self.cheques.len()).expect("few cheques");
-        assert!(at < 64, "the bits of a world name 64 cheques");
-        self.cheques.push(Cheque {
-            intent: intent.intent_id.clone(),
-            attempt: attempt.attempt_id.clone(),
-            nonce,
-            after: number(authorization, "validAfter"),
-            before: number(authorization, "validBefore"),
-            to: text(authorization, "to"),
-            value: number(authorization, "value"),
-            asset,
-        });
-        self.by_header.insert(header.clone(), at);
-        Some(at)
+        let dictated = credential::parse(header)
+            .ok()
+            .map(|credential| credential.payload);
+        let (payloads, asset) = match &dictated {
+            Some(payload) => (vec![payload.clone()], attempt.authorization.asset().to_string()),
+            None => {
+                let payment =
+                    json::parse_bytes(&base64::decode_header(header).expect("base64")).expect("JSON");
+                let payload = payment.get("payload").expect("a payment");
+                let of = |json: &Json| json.get("authorization").cloned();
+                let parts = [Some(payload), payload.get("feeAuthorization")];
+                let signed = parts.into_iter().flatten().filter_map(of).collect();
+                (signed, text(payment.get("accepted").expect("version 2"), "asset"))
+            }
+        };
+        let mut found = Vec::new();
+        for (part, authorization) in payloads.iter().enumerate() {
+            let nonce = self.nonce(&asset, &text(authorization, "nonce"));
+            let at = u8::try_from(self.cheques.len()).expect("few cheques");
+            assert!(at < 64, "the bits of a world name 64 cheques");
+            self.cheques.push(Cheque {
+                intent: intent.intent_id.clone(),
+                attempt: attempt.attempt_id.clone(),
+                part,
+                dictated: dictated.is_some(),
+                nonce,
+                after: number(authorization, "validAfter"),
+                before: number(authorization, "validBefore"),
+                to: text(authorization, "to"),
+                value: number(authorization, "value"),
+                asset: asset.clone(),
+            });
+            found.push(at);
+        }
+        self.by_header.insert(header.clone(), found.clone());
+        found
     }
 
-    /// The cheque of these bytes, when a journal has held them.
-    pub fn cheque_of(&self, header: &str) -> Option<u8> {
-        self.by_header.get(header).copied()
+    /// The cheques of these bytes, when a journal has held them.
+    pub fn cheques_of(&self, header: &str) -> Option<Vec<u8>> {
+        self.by_header.get(header).cloned()
     }
 
     /// The slot of a nonce.

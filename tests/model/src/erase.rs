@@ -61,7 +61,9 @@ fn erase_intent(intent: &mut Intent) {
         });
         attempt.observations.iter_mut().for_each(|seen| seen.at = START);
         attempt.evidence.clear();
-        if let Some(verdict) = &mut attempt.verdict {
+        attempt.parts.iter_mut().for_each(|part| part.evidence.clear());
+        let parts = attempt.parts.iter_mut().map(|part| &mut part.verdict);
+        for verdict in parts.chain([&mut attempt.verdict]).flatten() {
             verdict.set("readAt", Json::number(START));
         }
     }

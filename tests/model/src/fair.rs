@@ -83,7 +83,7 @@ fn resolved(tables: &Tables, world: &World, who: u8, intent_id: &str) -> Result<
     }
     for one in of.iter().filter(|one| tables.landed(world, one.cheque)) {
         let known = of.iter().any(|other| {
-            other.generation == one.generation
+            tables.same_slot(other.cheque, one.cheque)
                 && matches!(other.state, attempt::State::Paid | attempt::State::WrongTerms)
         });
         if !known {
@@ -102,6 +102,7 @@ fn bought(tables: &Tables) -> Result<(), Broken> {
         "authorization_used",
         "attempts_exhausted",
         "paid_wrong_terms",
+        "partly_paid",
         "used_or_cancelled",
         "intent_conflict",
         "intent_released",
@@ -125,14 +126,16 @@ fn drive(tables: &mut Tables, mut world: World, who: u8, near: bool) -> Result<W
         }
         let step = tables.machine.get(at);
         let outcome = match step.effects.last() {
-            Some(Effect::Send(None)) => Outcome::Quote(Quote::Usual),
+            Some(Effect::Send(None)) => {
+                Outcome::Quote(tables.setting.quotes.first().copied().unwrap_or(Quote::Usual))
+            }
             Some(Effect::Send(Some(header))) => {
                 let value = header
                     .get("value")
                     .and_then(|value| value.as_str().ok())
                     .unwrap_or_default();
-                let cheque = tables.book.cheque_of(value);
-                Outcome::Answer(honest(tables, &mut world, cheque, near))
+                let cheques = tables.book.cheques_of(value).unwrap_or_default();
+                Outcome::Answer(honest(tables, &mut world, &cheques, near))
             }
             Some(Effect::ReadChain(_)) => Outcome::Read(Read::Honest),
             _ => Outcome::Done,
@@ -145,23 +148,23 @@ fn drive(tables: &mut Tables, mut world: World, who: u8, near: bool) -> Result<W
     stuck("a call does not end")
 }
 
-/// An honest seller cashes what it is given, and keeps its answers.
-fn honest(tables: &mut Tables, world: &mut World, cheque: Option<u8>, near: bool) -> Answer {
-    let Some(cheque) = cheque else {
+/// An honest seller cashes what it is given, all parts of it, and keeps its answers.
+fn honest(tables: &mut Tables, world: &mut World, cheques: &[u8], near: bool) -> Answer {
+    if cheques.is_empty() {
         return Answer::Lost;
-    };
-    let slot = usize::from(tables.book.of(cheque).nonce);
-    match world.chain.slots[slot].map(|slot| slot.by) {
-        Some(By::Cheque(_)) => return Answer::Settled,
-        Some(By::Cancelled) => return Answer::Used,
-        None => {}
     }
-    world.sent |= 1 << cheque;
-    match tables.land(world, cheque) {
-        Some(landed) if !near => {
-            *world = landed;
-            Answer::Settled
+    for cheque in cheques {
+        let slot = usize::from(tables.book.of(*cheque).nonce);
+        match world.chain.slots[slot].map(|slot| slot.by) {
+            Some(By::Cheque(_)) => continue,
+            Some(By::Cancelled) => return Answer::Used,
+            None => {}
         }
-        _ => Answer::Refused,
+        world.sent |= 1 << cheque;
+        match tables.land(world, *cheque) {
+            Some(landed) if !near => *world = landed,
+            _ => return Answer::Refused,
+        }
     }
+    Answer::Settled
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use counterfoil::attempt;
+use counterfoil::attempt::{self, Attempt, Slot};
 use counterfoil::client::record::{self, Intent, Status, Wallet};
 use counterfoil::client::{Event, Record, Write};
 
@@ -15,7 +15,6 @@ pub type JournalId = u32;
 /// A signed attempt, as the journal has it.
 pub struct Signed {
     pub intent: String,
-    pub generation: u64,
     pub cheque: u8,
     pub state: attempt::State,
     pub held: bool,
@@ -115,17 +114,19 @@ fn read(seq: u64, rows: BTreeMap<String, (u64, String)>, book: &mut Book) -> Row
     let mut signed = Vec::new();
     for intent in &intents {
         for attempt in &intent.attempts {
-            let Some(cheque) = book.enter(intent, attempt) else {
-                continue;
-            };
             let reservation = format!("{}#{}", intent.intent_id, attempt.generation);
-            signed.push(Signed {
-                intent: intent.intent_id.clone(),
-                generation: attempt.generation,
-                cheque,
-                state: attempt.state,
-                held: wallet.entries.iter().any(|entry| entry.id == reservation),
-            });
+            let cheques = book.enter(intent, attempt);
+            signed.extend(
+                cheques
+                    .into_iter()
+                    .zip(attempt.slots())
+                    .map(|(cheque, slot)| Signed {
+                        intent: intent.intent_id.clone(),
+                        cheque,
+                        state: state_of(attempt, &slot),
+                        held: wallet.entries.iter().any(|entry| entry.id == reservation),
+                    }),
+            );
         }
     }
     Rows {
@@ -134,6 +135,18 @@ fn read(seq: u64, rows: BTreeMap<String, (u64, String)>, book: &mut Book) -> Row
         intents,
         wallet,
         signed,
+    }
+}
+
+/// What the record says of one part: of a payment that moved in part, each for itself.
+fn state_of(attempt: &Attempt, slot: &Slot) -> attempt::State {
+    let verdict = slot
+        .verdict
+        .and_then(|verdict| verdict.get("verdict")?.as_str().ok());
+    match (attempt.state, verdict) {
+        (attempt::State::PartlyPaid, Some("paid")) => attempt::State::Paid,
+        (attempt::State::PartlyPaid, _) => attempt::State::Dead,
+        (state, _) => state,
     }
 }
 

@@ -73,9 +73,11 @@ pub fn one_transfer(tables: &Tables, world: &World) -> Result<(), Broken> {
         .collect();
     for (at, one) in landed.iter().enumerate() {
         for other in &landed[at + 1..] {
-            let same_rail = one.asset == other.asset;
+            // What another challenge dictates has a slot of its own: there the journal alone protects.
+            let same_rail = one.asset == other.asset && !one.dictated && !other.dictated;
             let knows = tables.setting.one_memory() && !tables.setting.lied_to();
-            if one.intent == other.intent && (same_rail || knows) {
+            // The parts of one split payment are no second transfer to each other.
+            if one.intent == other.intent && one.part == other.part && (same_rail || knows) {
                 return broken(
                     "one transfer",
                     format!("{} and {} have both landed", one.attempt, other.attempt),
@@ -131,7 +133,7 @@ fn record_is_sound(tables: &Tables, rows: &Rows) -> Result<(), Broken> {
 fn dead_is_dead(tables: &Tables, world: &World, rows: &Rows) -> Result<(), Broken> {
     for one in rows.signed.iter().filter(|one| one.state.is_void()) {
         let paid = rows.signed.iter().any(|other| {
-            (&other.intent, other.generation) == (&one.intent, one.generation)
+            tables.same_slot(other.cheque, one.cheque)
                 && matches!(other.state, attempt::State::Paid | attempt::State::WrongTerms)
         });
         if paid {
@@ -215,7 +217,8 @@ pub fn signs_what_is_written(
         intent
             .attempts
             .iter()
-            .any(|one| Authorization::read(what).is_ok_and(|asked| one.authorization == asked))
+            .flat_map(attempt::Attempt::slots)
+            .any(|slot| Authorization::read(what).is_ok_and(|asked| *slot.authorization == asked))
     });
     if rows
         .intent(&step.state.intent_id)
@@ -241,14 +244,14 @@ pub fn signs_what_is_written(
 }
 
 /// Law 1, before the send: the exact bytes are in the journal with the send itself. Law 7: nothing is sent for an
-/// intent in conflict, and one intent buys one request. Gives the cheque.
+/// intent in conflict, and one intent buys one request. Gives the cheques.
 pub fn sends_what_is_written(
     tables: &Tables,
     world: &World,
     who: u8,
     step: &Step,
     header: &Json,
-) -> Result<u8, Broken> {
+) -> Result<Vec<u8>, Broken> {
     let rows = tables.rows(world, who);
     let value = text(header, "value");
     let known = rows.intent(&step.state.intent_id).and_then(|intent| {
@@ -257,9 +260,9 @@ pub fn sends_what_is_written(
     });
     let Some((intent, attempt)) = known else {
         // Another worker may have closed and changed the record; the bytes are still those of a record once written.
-        let once = tables.book.cheque_of(value);
+        let once = tables.book.cheques_of(value);
         return match once {
-            Some(cheque) if moved(&rows, step) => Ok(cheque),
+            Some(cheques) if moved(&rows, step) => Ok(cheques),
             _ => Err(Broken {
                 law: "written before it is sent",
                 why: "bytes leave that the journal does not hold".to_owned(),
@@ -287,7 +290,7 @@ pub fn sends_what_is_written(
             "the payment of one request leaves with another",
         )?;
     }
-    Ok(tables.book.cheque_of(value).expect("a journal holds it"))
+    Ok(tables.book.cheques_of(value).expect("a journal holds it"))
 }
 
 /// Whether the record was changed by another worker since this one knew it.

@@ -20,6 +20,12 @@ pub enum Quote {
     OtherRecipient,
     /// The price, in another token.
     OtherRail,
+    /// The price, of which a part goes to another recipient.
+    Split,
+    /// The price, as a challenge of the Payment scheme, which dictates the nonce.
+    Challenge,
+    /// Another challenge, with a nonce of its own.
+    OtherChallenge,
     /// None.
     Lost,
 }
@@ -43,6 +49,8 @@ pub enum Answer {
     Used,
     /// 402, another price.
     NewPrice,
+    /// 402, another challenge.
+    Challenged,
     /// 409, another request holds the id.
     Conflict,
     /// 409, still at work.
@@ -56,7 +64,13 @@ fn price(quote: Quote, error: &str) -> String {
         Quote::Dearer => (TOKEN, "USDC", SELLER, 20_000),
         Quote::OtherRecipient => (TOKEN, "USDC", OTHER_SELLER, 10_000),
         Quote::OtherRail => (OTHER_TOKEN, "OTHER", SELLER, 10_000),
-        Quote::Usual | Quote::Lost => (TOKEN, "USDC", SELLER, 10_000),
+        _ => (TOKEN, "USDC", SELLER, 10_000),
+    };
+    let split = match quote {
+        Quote::Split => format!(
+            r#","fee_split":{{"v":1,"fee_to":"{OTHER_SELLER}","fee_amount":"300","merchant_amount":"9700"}}"#
+        ),
+        _ => String::new(),
     };
     let error = if error.is_empty() {
         String::new()
@@ -64,7 +78,7 @@ fn price(quote: Quote, error: &str) -> String {
         format!(r#""error":"{error}","#)
     };
     let required = format!(
-        r#"{{"x402Version":2,{error}"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{asset}","payTo":"{to}","maxTimeoutSeconds":60,"extra":{{"name":"{name}","version":"2"}}}}],"extensions":{{"payment-identifier":{{"info":{{"required":false}},"schema":{{}}}}}}}}"#
+        r#"{{"x402Version":2,{error}"resource":{{"url":"https://api.example/x"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"{amount}","asset":"{asset}","payTo":"{to}","maxTimeoutSeconds":60,"extra":{{"name":"{name}","version":"2"{split}}}}}],"extensions":{{"payment-identifier":{{"info":{{"required":false}},"schema":{{}}}}}}}}"#
     );
     base64::encode(required.as_bytes())
 }
@@ -86,10 +100,31 @@ fn payment_required(quote: Quote, error: &str) -> Event {
     ))
 }
 
+fn challenged(id: &str) -> Event {
+    let request = base64::encode_url(
+        format!(
+            r#"{{"amount":"10000","currency":"{TOKEN}","methodDetails":{{"chainId":84532,"credentialTypes":["authorization"]}},"recipient":"{SELLER}"}}"#
+        )
+        .as_bytes(),
+    );
+    let challenge = format!(
+        r#"Payment id="{id}", realm="api.example", method="evm", intent="charge", request="{request}""#
+    );
+    let headers = Json::object([("www-authenticate", Json::text(challenge))]);
+    let told = Json::object([
+        ("status", Json::number(402)),
+        ("headers", headers),
+        ("body", Json::text("{}")),
+    ]);
+    answer(&told.to_text())
+}
+
 impl Quote {
     pub fn event(self) -> Event {
         match self {
             Quote::Lost => answer(r#"{"transport":"reset"}"#),
+            Quote::Challenge => challenged("c1"),
+            Quote::OtherChallenge => challenged("c2"),
             _ => payment_required(self, ""),
         }
     }
@@ -127,6 +162,7 @@ impl Answer {
             Answer::Refused => payment_required(Quote::Usual, "insufficient_funds"),
             Answer::Used => payment_required(Quote::Usual, "invalid_exact_evm_nonce_already_used"),
             Answer::NewPrice => payment_required(Quote::Dearer, ""),
+            Answer::Challenged => challenged("c2"),
             Answer::Conflict => code(409, "payment_identifier_conflict"),
             Answer::InFlight => code(409, "payment_in_flight"),
             Answer::Broken => answer(r#"{"status":500,"body":"oops"}"#),

@@ -164,6 +164,31 @@ pub fn all() -> Vec<Setting> {
             workers: vec![worker(0, &[UNNAMED]), worker(0, &[UNNAMED])],
             ..base("no ids")
         },
+        Setting {
+            quotes: &[Quote::Challenge, Quote::OtherChallenge],
+            answers: &[Answer::Lost, Answer::Unconfirmed, Answer::Challenged],
+            resends: 0,
+            faults: Faults {
+                crashes: 1,
+                cancels: 1,
+                ..NONE
+            },
+            ..base("challenges")
+        },
+        Setting {
+            quotes: &[Quote::Split],
+            resends: 0,
+            blocks: &[0, 60, 61, 62],
+            faults: Faults { crashes: 1, ..NONE },
+            ..base("split payment")
+        },
+        Setting {
+            quotes: &[Quote::Split],
+            resends: 0,
+            blocks: &[0, 60, 61, 62],
+            faults: Faults { losses: 1, ..NONE },
+            ..base("split payment, lost journal")
+        },
     ];
     spaces.extend(long());
     spaces
@@ -196,6 +221,12 @@ fn long() -> Vec<Setting> {
             workers: vec![worker(0, &[UNNAMED]), worker(0, &[UNNAMED])],
             faults: Faults { crashes: 1, ..NONE },
             ..long("no ids, and a crash")
+        },
+        Setting {
+            workers: vec![worker(0, &[BUY]), worker(0, &[BUY])],
+            quotes: &[Quote::Challenge, Quote::OtherChallenge],
+            answers: &[Answer::Lost, Answer::Challenged],
+            ..long("challenges, two workers")
         },
         Setting {
             blocks: &[0, 59, 60, 61, 62],

@@ -122,6 +122,11 @@ impl Tables {
             .get(world.journals[self.setting.workers[usize::from(who)].journal])
     }
 
+    /// Whether two cheques compete for one nonce.
+    pub fn same_slot(&self, one: u8, other: u8) -> bool {
+        self.book.of(one).nonce == self.book.of(other).nonce
+    }
+
     /// Whether a cheque can land now, or in the next block.
     pub fn can_land(&self, world: &World, cheque: u8) -> bool {
         let of = self.book.of(cheque);
@@ -385,9 +390,9 @@ impl Tables {
         header: &Json,
         answer: Answer,
     ) -> Result<(), Broken> {
-        let cheque = laws::sends_what_is_written(self, world, who, step, header)?;
+        let cheques = laws::sends_what_is_written(self, world, who, step, header)?;
         if answer.arrived() {
-            world.sent |= 1 << cheque;
+            world.sent |= cheques.iter().fold(0, |bits, cheque| bits | 1 << cheque);
         }
         Ok(())
     }
@@ -591,8 +596,11 @@ impl Space for Tables {
                             .get("value")
                             .and_then(|value| value.as_str().ok())
                             .unwrap_or_default();
-                        match self.book.cheque_of(value) {
-                            Some(of) => format!("sends {}", cheque(of)),
+                        match self.book.cheques_of(value) {
+                            Some(of) => {
+                                let told: Vec<String> = of.into_iter().map(cheque).collect();
+                                format!("sends {}", told.join(" and "))
+                            }
                             None => "sends bytes that no journal holds".to_owned(),
                         }
                     }
