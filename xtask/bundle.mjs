@@ -14,8 +14,8 @@ const folder = resolve(process.argv[2]);
 const at = (...parts) => join(folder, ...parts);
 const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", postgres: "postgres/index.mjs", gateway: "gateway/index.mjs" };
 
-/** Most bytes of each module, gzipped: a little more than it has. A build that was not asked to be small is not measured. */
-const budgets = { counterfoil: 620_000, verify: 340_000, verify_simd: 345_000 };
+/** Most bytes of each module, gzipped. A build that was not asked to be small is not measured. */
+const budgets = { counterfoil: 800_000, verify: 500_000, verify_simd: 500_000 };
 const measured = process.env.CARGO_PROFILE_RELEASE_LTO !== "off";
 
 await keepBudgets();
