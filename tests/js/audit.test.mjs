@@ -399,6 +399,11 @@ test("killed and resumed, the report is that of an audit that was not", async ()
   assert.match((await run(["evil.jsonl", "--resume", "state"])).err, /another audit/);
 });
 
+test("a slow reader gets all of it, and nothing piles up for it", async () => {
+  const { status, err } = await run([large, "--format", "jsonl", "--quiet", "--out", "/dev/null"]);
+  assert.deepEqual([status, err], [1, ""]);
+});
+
 test("whoever reads may stop early", async () => {
   const child = start([large, "--format", "jsonl", "--quiet"], { stdio: ["ignore", "pipe", "pipe"] });
   let err = "";

@@ -245,7 +245,7 @@ function outputOf(path, stop) {
   return {
     async write(piece) {
       if (failure) return;
-      if (!stream.write(piece)) await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => {});
+      if (!stream.write(piece)) await readOn(stream);
     },
     async end() {
       if (failure && failure.code !== "EPIPE") throw failure;
@@ -255,6 +255,18 @@ function outputOf(path, stop) {
       if (failure) throw failure;
     },
   };
+}
+
+/** Until the stream takes more, or will never. */
+function readOn(stream) {
+  const events = ["drain", "close", "error"];
+  return new Promise((resolve) => {
+    const done = () => {
+      for (const event of events) stream.off(event, done);
+      resolve();
+    };
+    for (const event of events) stream.on(event, done);
+  });
 }
 
 function statusOf({ summary: { verdicts, lines }, alerts, complete }, given, reason) {
