@@ -150,7 +150,9 @@ impl Member<'_> {
         let handed = self.handed();
         let text = |name: &str| handed?.get(name)?.as_str().ok();
         let time = |name: &str| handed?.get(name)?.as_u64().ok();
-        let named = self.place.as_ref().and_then(|place| place.actor.clone());
+        let placed = self.place.as_ref().and_then(|place| place.actor.clone());
+        let asking = || self.asked?.get("actor")?.as_string().ok();
+        let named = placed.or_else(asking);
         match (text("from"), text("to"), time("takenAt")) {
             (_, Some(to), Some(taken)) if at >= taken => to.to_owned(),
             (Some(from), ..) => from.to_owned(),

@@ -9,11 +9,12 @@ use super::{drift, node, Options};
 use crate::amount::Amount;
 use crate::conflict::purchase::Purchase;
 use crate::conflict::{self, Purchases};
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
 use crate::receipt::record::Attempt;
+use crate::sorting::sort_by;
 use crate::time::Seconds;
 
 /// The words for a state.
@@ -74,7 +75,9 @@ pub(super) fn view(
         .filter(|finding| finding.severity == Severity::Alert)
         .map(Finding::to_json)
         .collect();
-    // What a person has to look at comes before what only waits.
+    // What a person has to answer comes before what only waits.
+    let waits = |action: &Json| action.get("next") != Some(&Json::text(Next::AskHuman.as_str()));
+    sort_by(&mut actions, |one, other| waits(one).cmp(&waits(other)));
     alerts.extend(actions);
     let total = cost::total(members.iter().filter_map(|member| own.get(member.id)));
     let roots: Vec<&str> = walked

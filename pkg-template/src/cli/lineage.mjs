@@ -66,7 +66,8 @@ function show({ root, rows, totals, counters, actions, flags }, reports, files) 
   const top = rows.find(({ intentId }) => intentId === root);
   if (top) print(paint("strong", fit(top.label ?? top.intentId, width()).trimEnd()));
   for (const { network, asset, settled, reserved, refundOwed, refunded } of totals) {
-    print(`  ${networkName(network) ?? visible(network)}, ${visible(asset)}`);
+    print(fit(`  ${networkName(network) ?? network}`, width()).trimEnd());
+    print(`    token ${visible(asset)}`);
     print(`    settled ${settled} + in flight or unknown ${reserved} atomic units`);
     if (refundOwed !== "0" || refunded !== "0") print(paint("bad", `    refund owed ${refundOwed}, refunded ${refunded}`));
   }
@@ -115,17 +116,18 @@ function wrapped(text, indent) {
 }
 
 function tree(rows) {
-  const [money, total] = [12, 12];
-  const left = width() - 17 - money - total - 2;
-  print(paint("soft", `${"  state".padEnd(17)}${fit("what, who", left)} ${"cost".padStart(money)} ${"so far".padStart(total)}`));
+  const [state, who, money] = [17, 12, 11];
+  const what = width() - state - who - 2 * money - 3;
+  print(paint("soft", `${"  state".padEnd(state)}${"what".padEnd(what)} ${"who".padEnd(who)} ${"cost".padStart(money)} ${"so far".padStart(money)}`));
   for (const row of rows) {
     const [icon, word, colour] = STATES[row.state] ?? ["·", row.state, "soft"];
-    const what = row.kind === "attempt" ? `to ${short(row.payTo)}` : row.kind === "hand_over" ? "" : row.label ?? short(row.intentId);
-    const who = row.kind === "attempt" && row.by ? `${row.by} says so` : row.agent.startsWith("0x") ? short(row.agent) : row.agent;
-    const name = `${"  ".repeat(row.depth)}${what}${what && who ? " · " : ""}${who}`;
+    const name = row.kind === "attempt" ? `to ${short(row.payTo)}${row.by ? `, ${row.by}` : ""}` : row.kind === "hand_over" ? row.agent : (row.label ?? short(row.intentId));
+    const agent = row.kind === "hand_over" ? "" : row.agent.startsWith("0x") ? short(row.agent) : row.agent;
     const cost = row.kind === "intent" ? (row.budget === undefined ? "" : `of ${row.budget}`) : (row.cost ?? "");
-    print(`${paint(colour, `${icon} ${word}`.padEnd(17))}${fit(name, left)} ${cost.padStart(money)} ${(row.runningTotal ?? "").padStart(total)}`.trimEnd());
-    if (row.flags.length) print(paint("bad", fit(`${" ".repeat(17)}${"  ".repeat(row.depth)}⚑ ${row.flags.join(", ")}`, width()).trimEnd()));
+    // The hand takes two columns.
+    const mark = `${icon} ${word}`.padEnd(state - (icon === "✋" ? 1 : 0));
+    print(`${paint(colour, mark)}${fit("  ".repeat(row.depth) + name, what)} ${fit(agent, who)} ${cost.padStart(money)} ${(row.runningTotal ?? "").padStart(money)}`.trimEnd());
+    if (row.flags.length) print(paint("bad", fit(`${" ".repeat(state)}${"  ".repeat(row.depth)}⚑ ${row.flags.join(", ")}`, width()).trimEnd()));
   }
 }
 
