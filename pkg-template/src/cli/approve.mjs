@@ -1,11 +1,10 @@
 // counterfoil approve: what a journal waits for a person to approve, and the signed answer. Without a key it only shows.
 
 import { readFile } from "node:fs/promises";
-import { approvalDocument } from "counterfoil";
+import { CounterfoilError, approvalDocument } from "counterfoil";
 import { fileJournal } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { networkName, visible } from "../display.mjs";
-import { approve } from "../tree.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
 import { journalFile, keyOf } from "./resume.mjs";
 
@@ -64,7 +63,7 @@ async function answer(file, request, given, key) {
   // Whether this signer may approve is for the payer to say, when it meets the answer.
   const config = { payer: request.payer, policy: { perCall: "0", approvers: [signer] } };
   try {
-    await approve({ config, journal, clock: () => at }, approval);
+    await writeDown(journal, config, approval, at);
     say(`Approved by ${signer}: the same call goes on now.`);
   } catch (error) {
     if (error.code !== "journal_locked") throw error;
@@ -73,6 +72,16 @@ async function answer(file, request, given, key) {
     await journal.close();
   }
   printJson(approval);
+}
+
+/** The answer beside the question, in a journal that nobody else has in hand meanwhile. */
+async function writeDown(journal, config, approval, now) {
+  const key = `wallet/${config.payer}`;
+  const entry = await journal.read(key);
+  const wallet = entry && { key, rev: entry.rev, text: new TextDecoder().decode(entry.value) };
+  const { ops } = call("clientAccept", { config, now, approval, wallet });
+  const { ok } = await journal.commit(ops.map(({ put, ...op }) => ({ ...op, put: new TextEncoder().encode(put) })));
+  if (!ok) throw new CounterfoilError("journal_conflict");
 }
 
 function show({ intentId, purpose, reasons, request, actor, amount, network, asset, payTo, parts, newRecipient, spent, path, ifNo }) {
