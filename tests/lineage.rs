@@ -185,9 +185,7 @@ fn a_journal_that_was_tampered_with_is_named_as_such() {
     let lines = &town.lines;
     assert_eq!(judged(&town.journal()), ("verified".to_owned(), vec![]));
     let at = 4;
-    let rewritten = lines[at]
-        .replace("\"seq\":5", "\"seq\":5")
-        .replace("30000", "90000");
+    let rewritten = lines[at].replace("30000", "90000");
     assert_ne!(rewritten, lines[at]);
     let rehashed = {
         let line = json::parse(rewritten.trim_end()).unwrap().without("hash");
