@@ -568,7 +568,7 @@ fn answers_are_refused_each_for_its_own_reason() {
     );
 }
 
-/// One that got into the record another way covers nothing.
+/// One that got into the record another way covers nothing, and stands in the way of nothing.
 #[test]
 fn a_forged_answer_in_the_journal_covers_nothing() {
     let mut host = asking("");
@@ -578,6 +578,9 @@ fn a_forged_answer_in_the_journal_covers_nothing() {
     let wallet = wallet_record(&host).with("approvals", Json::Array(vec![forged]));
     host.rows.insert(key, (99, wallet.to_canonical().unwrap()));
     refused(&meet(&mut host, URL, BOUGHT, 20_000), "approval_needed", "");
+    let good = answer(&question(&host), "", &PERSON);
+    accept(&mut host, &good).unwrap();
+    assert_eq!(text(&meet(&mut host, URL, BOUGHT, 20_000), "type"), "sign");
 }
 
 #[test]

@@ -170,8 +170,13 @@ pub(super) fn meet(
     if now >= approval.expires_at {
         return refuse(Code::ApprovalExpired, "expiresAt");
     }
+    // What somebody else signed answers nothing, so that it stands in nobody's way.
+    let signed = |known: &Json| {
+        let approval = Approval::from_json(known);
+        approval.is_ok_and(|(one, signature)| one.check_signer(&signature, config.policy.approvers()).is_ok())
+    };
     let same = |known: &Json| known.get("request") == document.get("request");
-    if wallet.approvals.iter().any(same) {
+    if wallet.approvals.iter().any(|known| same(known) && signed(known)) {
         return refuse(Code::ApprovalReplayed, "request");
     }
     let answered = asked
