@@ -88,6 +88,11 @@ export async function tick(rpc) {
       await rpc("evm_increaseTime", [seconds]);
       await rpc("anvil_mine", ["0x3"]);
     },
+    /** Waits until every block so far is final. Several may be of one second, so that their times do not tell. */
+    finalized: async () => {
+      const { number } = await block();
+      while ((await block("finalized")).number < number) await new Promise((r) => setTimeout(r, 200));
+    },
     /** Waits until a finalized block's timestamp is at least `timestamp`. */
     finalizedAt: async (timestamp) => {
       while ((await block("finalized")).timestamp < timestamp) await new Promise((r) => setTimeout(r, 200));

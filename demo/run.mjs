@@ -184,7 +184,7 @@ for (const client of clients) {
 }
 
 if (example) {
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const evidence = await script("evidence.mjs", ["--rpc", chain.url, "--token", USDC, "--payer", payer, "--nonce", example.sent[0].nonce]);
   await writeFile(join(out, "evidence.json"), `${JSON.stringify(evidence, null, 2)}\n`);
   tell("\nThe first purchase, to check for yourself:");

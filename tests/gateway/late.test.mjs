@@ -25,7 +25,7 @@ after(() => chain.stop());
 
 /** What happened on the chain is final, and the refused payments are due to be looked at. */
 async function settled(skip) {
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   skip(400);
 }
 

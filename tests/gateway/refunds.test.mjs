@@ -50,7 +50,7 @@ async function owing(t, purchases = 1) {
   const refunds = await owed(shop.gateway);
   assert.equal(refunds.length, purchases);
   /** Past this every transaction so far is final. */
-  const final = async () => chain.finalizedAt((await chain.block()).timestamp);
+  const final = () => chain.finalized();
   return { ...shop, chain, store, buyer, refunds, clock, final, transfer, earlier };
 }
 

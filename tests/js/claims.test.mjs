@@ -56,7 +56,7 @@ async function lost(options = {}) {
 
 /** What somebody else reads, once it is final. */
 async function reads(claim) {
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const { asset, payer, nonce } = JSON.parse(claim);
   return readEvidence(chain.url, { asset, payer, nonce });
 }
@@ -75,7 +75,7 @@ async function unknown(fault, clock) {
 async function broadcast({ to, data }) {
   const hash = await chain.wallet(KEYS.facilitator).sendTransaction({ to, data, gas: 200_000n });
   const { status } = await chain.pub.waitForTransactionReceipt({ hash });
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   return status;
 }
 

@@ -77,7 +77,7 @@ test("the exported bundle verifies with evidence read by somebody else, and with
   const body = new Uint8Array(await (await payer.fetch(seller.url, { intent })).arrayBuffer());
   const [{ intentId }] = await journal.intents();
   const bundle = await payer.export(intentId);
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const { nonce } = seller.payments[0].payload.authorization;
   const [evidence] = await readEvidence(chain.url, { network: NETWORK, asset: USDC, payer: PAYER, nonce });
   assert.equal(verifyReceipt(bundle, { body, evidence }).verdict, "verified");

@@ -106,7 +106,7 @@ test("the official server takes the credential, and its receipt, the chain and t
   assert.ok(isOwnChallenge(challenge, new TextEncoder().encode(SECRET)));
   assert.equal(isOwnChallenge({ ...challenge, realm: "other" }, new TextEncoder().encode(SECRET)), false);
 
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const evidence = await readEvidence(chain.url, { network: NETWORK, asset: USDC, payer: PAYER, nonce: payload.nonce, tag: "finalized" });
   const { signature, type, ...authorization } = payload;
   const domain = { name: "USDC", version: "2", chainId: 84532, verifyingContract: USDC };
@@ -143,7 +143,7 @@ test("challenged again after paying: the fresh challenge is never signed", async
   const [{ claim, intentId }] = await journal.intents();
   assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
   const file = await payer.claim(intentId);
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const { protocol, nonce } = JSON.parse(file);
   assert.equal(nonce, challengeNonce(parseCredential(seller.credentials[0]).challenge));
   const evidence = await readEvidence(chain.url, { asset: USDC, payer: PAYER, nonce });

@@ -81,7 +81,7 @@ test("what the chain says of it, and a bundle that verifies with that", async ()
   const seller = await market();
   const { payer, journal } = buyer();
   const body = new Uint8Array(await (await payer.fetch(seller.url)).arrayBuffer());
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const [log] = await seller.logs();
   const { evidence, verdict } = await judged(seller.payments[0], "finalized");
   assert.deepEqual([verdict.verdict, verdict.transaction, verdict.reasons], ["paid", log.transactionHash, []]);
@@ -107,7 +107,7 @@ test("a lost answer and a lost journal: no second transfer", async () => {
   assert.equal(claim.transaction, (await seller.logs())[0].transactionHash);
   const file = await payer.claim(intentId);
   signer.calls -= 1;
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const { evidence } = await judged(seller.payments[0], "finalized");
   assert.deepEqual([verifyReceipt(file).verdict, verifyReceipt(file, { evidence }).verdict], ["incomplete", "verified"]);
   assert.equal(verifyReceipt(file.replace('"amount":"10000"', '"amount":"10001"'), { evidence }).verdict, "failed");
@@ -141,7 +141,7 @@ test("invalidated by the payer: the nonce is passed over, and what was sent can'
   const args = [nonce >> 8n, 1n << (nonce & 255n)];
   await mined(await chain.wallet(KEY).writeContract({ address: PERMIT2, abi: abi("invalidateUnorderedNonces", "uint256", "uint256"), functionName: "invalidateUnorderedNonces", args }));
   assert.equal((await judged(seller.payments[0])).verdict.verdict, "used_or_cancelled");
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   assert.equal((await judged(seller.payments[0], "finalized")).verdict.verdict, "cancelled");
   assert.equal((await payer.resume())[0].outcome, "unpaid");
   assert.equal((await journal.intents())[0].generation, 1);
@@ -192,7 +192,7 @@ test("a journal that was lost: what Permit2 moved is found, what nothing explain
   await mined(await own("transfer", [stranger, 5n]));
   await mined(await own("approve", [stranger, 7n]));
   await mined(await chain.wallet(KEYS.facilitator).writeContract({ address: USDC, abi: abi("transferFrom", "address", "address", "uint256"), functionName: "transferFrom", args: [PAYER, stranger, 7n] }));
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const what = { network: NETWORK, asset: USDC, fromBlock, pauseMs: 0 };
 
   const lost = buyer({ signer: first.signer, policy: { ...POLICY, perWallet: [{ amount: "30000", window: 3600 }] } });

@@ -84,7 +84,7 @@ test("both parts in one transaction, each matched by its log; the bundle verifie
   const body = new Uint8Array(await (await payer.fetch(seller.url, { intent: another() })).arrayBuffer());
   assert.deepEqual([await seller.moved(), signer.calls, await held(journal)], [[1, 1], 2, ["settled 10000"]]);
   const [sold, fee] = parts(seller.payments[0]);
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const [ofSold, ofFee] = [await evidenceOf(sold), await evidenceOf(fee)];
   const verdicts = [[sold, ofSold], [fee, ofFee]].map(([{ authorization }, evidence]) => resolve(authorization, { network: NETWORK, asset: USDC }, evidence));
   assert.deepEqual(verdicts.map(({ verdict, reasons }) => [verdict, reasons]), [["paid", []], ["paid", []]]);
@@ -201,7 +201,7 @@ test("two purchases in one transaction: four transfers, each matched by its log"
   const { payer, journal } = buyer();
   const both = [another(), another()].map((intent) => payer.fetch(seller.url, { intent }));
   for (const answer of await Promise.all(both)) await answer.text();
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   assert.deepEqual((await payer.resume()).map(({ outcome }) => outcome), ["delivered", "delivered"]);
   assert.deepEqual([await states(journal), await seller.moved()], [["paid", "paid"], [2, 2]]);
   const bundles = await Promise.all((await journal.intents()).map(({ intentId }) => payer.export(intentId)));
@@ -220,7 +220,7 @@ test("cancelled: one burnt nonce is not enough, both are, and the next generatio
   const burn = async ({ to, data }) => {
     const hash = await facilitator.sendTransaction({ to, data });
     assert.equal((await chain.pub.waitForTransactionReceipt({ hash })).status, "success");
-    await chain.finalizedAt((await chain.block()).timestamp);
+    await chain.finalized();
   };
   await burn(cancellation);
   await payer.resume();

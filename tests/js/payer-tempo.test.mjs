@@ -89,7 +89,7 @@ test("the official server takes the transaction, and its receipt, the chain and 
   assert.deepEqual([record.rail.protocol, record.rail.method], ["mpp", "tempo"]);
   const [{ tempoPayment: order, signature }] = record.attempts;
   assert.deepEqual([signature, order.hash], [payload.signature, payment.hash]);
-  await chain.finalizedAt(Number((await chain.block()).timestamp));
+  await chain.finalized();
   const read = { network: NETWORK, asset: TOKEN, payer: account.address, nonce: payment.memo, method: "tempo", recipient: seller.payTo, validBefore: payment.validBefore, hash: payment.hash };
   const evidence = await readEvidence([chain.url, chain.url], read);
   assert.equal(resolveTempo(payload.signature, challenge, {}, evidence).verdict, "paid");
@@ -202,7 +202,7 @@ test("a journal that was lost learns from the memos what was paid, and it counts
   const paid = await first.fetch(seller.url, { intent: another() });
   assert.equal(await paid.text(), "the report");
   const [{ blockNumber, transactionHash, topics }] = await seller.logs();
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const { payer, journal } = buyer();
   assert.equal((await payer.resume())[0].outcome, "unknown_history");
   const told = await payer.recover({ network: NETWORK, asset: TOKEN, fromBlock: Number(blockNumber), toBlock: Number(blockNumber), pauseMs: 0 });

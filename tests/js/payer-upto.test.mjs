@@ -117,7 +117,7 @@ test("a part of it is settled: the maximum is held until the chain shows what mo
   const body = new Uint8Array(await (await payer.fetch(seller.url, { intent: another() })).arrayBuffer());
   assert.deepEqual([seller.verified.isValid, await seller.moved(), seller.settled.amount], [true, [3000], "3000"]);
   assert.deepEqual(await held(journal), ["settled 10000"]);
-  await chain.finalizedAt((await chain.block()).timestamp);
+  await chain.finalized();
   const [resolution] = await payer.resume();
   assert.deepEqual([resolution.outcome, resolution.amount, await held(journal)], ["delivered", "3000", ["settled 3000"]]);
   const { evidence, verdict } = await judged(seller.payments[0], "finalized");

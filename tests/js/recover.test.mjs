@@ -25,7 +25,7 @@ const what = { network: NETWORK, asset: USDC, fromBlock: 0, pauseMs: 0 };
 function buyer({ journal = openJournal(), signer = counted(), rpc = { [NETWORK]: chain.url }, policy = { perCall: "20000" }, ...rest } = {}) {
   return { journal, signer, payer: createPayer({ signer, journal, secret, rpc, policy, ...rest }) };
 }
-const final = async () => chain.finalizedAt((await chain.block()).timestamp);
+const final = () => chain.finalized();
 const keys = async (journal) => {
   const found = [];
   for await (const { key } of journal.scan("")) found.push(key);
