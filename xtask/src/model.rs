@@ -23,9 +23,6 @@ const COPIED: [&str; 9] = [
     "tests/model",
     "xtask",
 ];
-const MANIFEST: &str = "tests/model/Cargo.toml";
-/// In the shared folder the broken model must not take the place of the true one.
-const OTHER_NAME: &[u8] = b"\n[[bin]]\nname = \"counterfoil-model-broken\"\npath = \"src/main.rs\"\n";
 /// Tried in every run: one that breaks a proof, and one after which attempts hang.
 const EVERY_DAY: [&str; 2] = ["law-5-unfinal-proof.patch", "law-8-planned-forever.patch"];
 /// So long a run goes on to the next mutation; the others are only built.
@@ -155,23 +152,33 @@ fn broken_each(mutations: &[Mutation]) -> Result<()> {
     Ok(())
 }
 
+/// Where copies are made.
+fn scratch() -> PathBuf {
+    target().join("model")
+}
+
+/// One folder for all copies: what the core depends on is built once. It is not the workspace's own, where cargo takes a broken core for
+/// the true one: what it keeps of a member is named by its path within the workspace.
+fn built() -> PathBuf {
+    scratch().join("target")
+}
+
 /// A fresh copy of the sources with one patch applied: its manifest.
 fn mutated(mutation: &Mutation) -> Result<PathBuf> {
-    let scratch = target().join("model");
-    let tree = scratch.join("tree");
+    let tree = scratch().join("tree");
     copy(&tree)?;
     let mut git = Command::new("git");
     // The copy lies below a repository and is none: paths are those of the patch.
-    git.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", &scratch);
+    git.current_dir(&tree).env("GIT_CEILING_DIRECTORIES", scratch());
     run(git.args(["apply", "--whitespace=nowarn"]).arg(&mutation.patch))
         .context("the patch no longer applies")?;
     Ok(tree.join("Cargo.toml"))
 }
 
-/// Lets cargo do this with the model of a copy. One folder for all: what the core depends on is built once.
+/// Lets cargo do this with the model of a copy.
 fn cargo_on(manifest: &Path, command: &str) -> Result<()> {
     let mut build = cargo();
-    build.env("CARGO_TARGET_DIR", target());
+    build.env("CARGO_TARGET_DIR", built());
     build.args([command, "--quiet", "--locked", "--package", "counterfoil-model"]);
     run(build.arg("--manifest-path").arg(manifest)).context("the mutated core does not build")
 }
@@ -185,7 +192,7 @@ fn checked(mutation: &Mutation) -> Result<()> {
 fn broken(mutation: &Mutation) -> Result<String> {
     let manifest = mutated(mutation)?;
     cargo_on(&manifest, "build")?;
-    let output = explorer(&manifest, &target()).arg(&mutation.space).output()?;
+    let output = explorer(&manifest, &built()).arg(&mutation.space).output()?;
     let told = String::from_utf8_lossy(&output.stdout);
     let Some(at) = told.find("BROKEN ") else {
         bail!("no law broke\n{told}{}", String::from_utf8_lossy(&output.stderr));
@@ -214,10 +221,7 @@ fn copy(tree: &Path) -> Result<()> {
                 true => (from.clone(), tree.join(part)),
                 false => (from.join(&file), tree.join(part).join(&file)),
             };
-            let mut text = fs::read(&from)?;
-            if from.ends_with(MANIFEST) {
-                text.extend_from_slice(OTHER_NAME);
-            }
+            let text = fs::read(&from)?;
             if fs::read(&to).is_ok_and(|have| have == text) {
                 continue;
             }
