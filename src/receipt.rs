@@ -22,6 +22,7 @@ mod payment;
 mod profiles;
 mod readings;
 pub(crate) mod record;
+mod settled;
 mod signer;
 
 use crate::base64;

@@ -7,6 +7,7 @@ mod signed;
 use super::checks::{Checks, Report};
 use super::material::{self, Answer, Material, Subject};
 use super::record::{Attempt, Record};
+use super::settled;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
@@ -217,7 +218,7 @@ pub(super) fn receipted(
         Some(Some(why)) => checks.fail(ID, why),
         None => checks.fail(ID, "What was paid is no challenge."),
     }
-    material::transaction(checks, None, receipt.transaction().as_deref(), verdict);
+    settled::transaction(checks, None, receipt.transaction().as_deref(), verdict);
 }
 
 /// What the seller says of the authorization that counts.
@@ -248,7 +249,7 @@ pub(super) fn settled(
     if let Some(amount) = &settlement.amount {
         checks.equal("settlement.amount", &value, amount);
     }
-    material::transaction(
+    settled::transaction(
         checks,
         Some(&settlement.network),
         Some(&settlement.transaction),

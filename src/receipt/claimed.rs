@@ -3,7 +3,8 @@
 
 use super::bundle;
 use super::checks::{Checks, Report};
-use super::material::{self, Material, Said, Subject};
+use super::material::{self, Material, Subject};
+use super::settled::{self, Said};
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
 use crate::claim::{self, Claim, Signed, Transfer};
@@ -248,12 +249,12 @@ fn paid(
         let resolve = |evidence: &[Json]| evidence::resolve_signed(&slot, &context, evidence);
         let evidence = evidence_for(claim, transfer, material);
         let mut one = checks.beside();
-        let verdict = material::chain(&mut one, Some(&resolve), &evidence, Said::Moved);
+        let verdict = settled::check(&mut one, Some(&resolve), &evidence, Said::Moved);
         moved(transfer, verdict.as_ref(), &mut one);
         verdicts.push(verdict);
         each.push(one);
     }
-    let ids = material::CHAIN.iter().chain([&"claim.amount"]);
+    let ids = settled::CHAIN.iter().chain([&"claim.amount"]);
     ids.for_each(|id| checks.worst(id, &each));
     let verdict = verdicts.into_iter().next().flatten();
     let named = claim.first.transaction.as_deref();
@@ -271,7 +272,7 @@ fn paid(
             bundle::settled(signed, settlement, verdict.as_ref(), checks);
             if settlement.is_none() {
                 // The payer itself names the transaction.
-                material::transaction(checks, Some(&claim.network), named, verdict.as_ref());
+                settled::transaction(checks, Some(&claim.network), named, verdict.as_ref());
             }
         }
     }
@@ -280,7 +281,7 @@ fn paid(
 
 /// Of several transfers each has its own.
 fn evidence_for(claim: &Claim, transfer: &Transfer, material: &Material) -> Vec<Json> {
-    let about = |one: &&Json| claim.parts.is_empty() || material::names(one, &transfer.nonce);
+    let about = |one: &&Json| claim.parts.is_empty() || settled::names(one, &transfer.nonce);
     material.evidence.iter().filter(about).cloned().collect()
 }
 

@@ -2,8 +2,9 @@
 //! the document, so that a new form adds a reader and no rule.
 
 use super::checks::{Checks, Report};
-use super::material::{self, Material, Said, Subject};
+use super::material::{self, Material, Subject};
 use super::readings::{self, Reading};
+use super::settled::{self, Said};
 use super::signer::{self, Made};
 use crate::error::Error;
 use crate::evidence::{self, Verdict};
@@ -203,8 +204,8 @@ fn settled(
     let resolve = known.map(|(authorizations, context)| {
         move |evidence: &[Json]| evidence::resolve(authorizations, &context, evidence)
     });
-    let resolve = resolve.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(
+    let resolve = resolve.as_ref().map(|resolve| resolve as settled::Judge);
+    let verdict = settled::check(
         checks,
         resolve,
         &material.evidence,
@@ -237,7 +238,7 @@ fn transaction(
         return checks.skip(ID, "An offer is made before there is a transaction.");
     }
     if !signed || subject.transaction.is_some() {
-        return material::transaction(
+        return settled::transaction(
             checks,
             subject.network.as_ref(),
             subject.transaction.as_deref(),

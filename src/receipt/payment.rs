@@ -4,7 +4,8 @@
 
 use super::checks::{Checks, Report};
 use super::entity;
-use super::material::{self, Material, Said, Subject};
+use super::material::{Material, Subject};
+use super::settled::{self, Said};
 use crate::error::Error;
 use crate::evidence::{self, VerdictKind};
 use crate::hex;
@@ -59,11 +60,11 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
         let context = material.trust.context(terms.network.clone(), terms.asset);
         move |evidence: &[Json]| evidence::resolve(core::slice::from_ref(signed), &context, evidence)
     });
-    let resolve = known.as_ref().map(|resolve| resolve as material::Judge);
-    let verdict = material::chain(&mut checks, resolve, &material.evidence, Said::Moved);
+    let resolve = known.as_ref().map(|resolve| resolve as settled::Judge);
+    let verdict = settled::check(&mut checks, resolve, &material.evidence, Said::Moved);
     let transaction = receipt.transaction();
     let network = terms.as_ref().map(|terms| &terms.network);
-    material::transaction(&mut checks, network, transaction.as_deref(), verdict.as_ref());
+    settled::transaction(&mut checks, network, transaction.as_deref(), verdict.as_ref());
     checks.skip("delivery.hash", "This document holds no digest of the answer.");
 
     let paid = verdict.as_ref().map(|verdict| verdict.verdict);

@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::evidence::{self, Context, Verdict, VerdictKind};
 use crate::json::Json;
 use crate::receipt::checks::Checks;
-use crate::receipt::material::{self, Material, Said};
+use crate::receipt::material::Material;
+use crate::receipt::settled::{self, Said};
 
 /// The checks of the chain, of a split payment over every part: each shows the first that fails. A verdict for each part, in the order
 /// of the parts.
@@ -19,7 +20,7 @@ pub(super) fn chain(
 ) -> Result<Vec<Option<Verdict>>, Error> {
     let Some(attempt) = attempt else {
         let evidence = matching(None, material, all);
-        let verdict = material::chain(checks, None, &evidence, Said::of(record.claims_paid()));
+        let verdict = settled::check(checks, None, &evidence, Said::of(record.claims_paid()));
         return Ok(vec![verdict]);
     };
     let (mut each, mut verdicts) = (Vec::new(), Vec::new());
@@ -29,10 +30,10 @@ pub(super) fn chain(
         let evidence = matching(Some(slot), material, all);
         let mut one = checks.beside();
         let said = said(record, attempt, slot);
-        verdicts.push(material::chain(&mut one, Some(&resolve), &evidence, said));
+        verdicts.push(settled::check(&mut one, Some(&resolve), &evidence, said));
         each.push(one);
     }
-    material::CHAIN.iter().for_each(|id| checks.worst(id, &each));
+    settled::CHAIN.iter().for_each(|id| checks.worst(id, &each));
     Ok(verdicts)
 }
 
@@ -89,7 +90,7 @@ pub(super) fn matching(attempt: Option<&Attempt>, material: &Material, all: &[Re
     material
         .evidence
         .iter()
-        .filter(|evidence| material::names(evidence, &nonce))
+        .filter(|evidence| settled::names(evidence, &nonce))
         .cloned()
         .collect()
 }
