@@ -130,33 +130,22 @@ impl Approval {
 
     /// The whole EIP-712 document, for signers outside. Error: that of [`Approval::hash`].
     pub fn typed_data(&self) -> Result<Json, Error> {
-        let own = eip712::fields(&[
-            ("payer", "address"),
-            ("intentId", "string"),
-            ("network", "string"),
-            ("asset", "address"),
-            ("amount", "uint256"),
-            ("expiresAt", "uint256"),
-            ("request", "bytes32"),
-            ("hash", "bytes32"),
-        ]);
-        let domain_type = [("name", "string"), ("version", "string")];
-        let types = Json::object([("EIP712Domain", eip712::fields(&domain_type)), ("Approval", own)]);
-        let domain = Json::object([
-            ("name", Json::text(DOMAIN_NAME)),
-            ("version", Json::text(DOMAIN_VERSION)),
-        ]);
-        let message = Json::object([
-            ("payer", self.payer.to_json()),
-            ("intentId", Json::text(self.intent_id.as_str())),
-            ("network", self.network.to_json()),
-            ("asset", self.asset.to_json()),
-            ("amount", self.amount.to_json()),
-            ("expiresAt", Json::text(self.expires_at.to_string())),
-            ("request", Json::text(hex::encode(self.request))),
-            ("hash", Json::text(hex::encode(self.hash()?))),
-        ]);
-        Ok(eip712::document(domain, types, "Approval", message))
+        let members = [
+            ("payer", "address", self.payer.to_json()),
+            ("intentId", "string", Json::text(self.intent_id.as_str())),
+            ("network", "string", self.network.to_json()),
+            ("asset", "address", self.asset.to_json()),
+            ("amount", "uint256", self.amount.to_json()),
+            ("expiresAt", "uint256", Json::text(self.expires_at.to_string())),
+            ("request", "bytes32", Json::text(hex::encode(self.request))),
+            ("hash", "bytes32", Json::text(hex::encode(self.hash()?))),
+        ];
+        Ok(eip712::named_document(
+            DOMAIN_NAME,
+            DOMAIN_VERSION,
+            "Approval",
+            &members,
+        ))
     }
 
     /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`Approval::digest`].

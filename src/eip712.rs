@@ -98,6 +98,18 @@ pub fn document(domain: Json, types: Json, primary: &str, message: Json) -> Json
     ])
 }
 
+/// The whole document of one struct, of its members' name, type and value, in a domain of name and version alone.
+pub fn named_document(name: &str, version: &str, primary: &str, members: &[(&str, &str, Json)]) -> Json {
+    let own: Vec<_> = members.iter().map(|(name, kind, _)| (*name, *kind)).collect();
+    let domain_type = fields(&[("name", "string"), ("version", "string")]);
+    let types = Json::object([("EIP712Domain", domain_type), (primary, fields(&own))]);
+    let domain = Json::object([("name", Json::text(name)), ("version", Json::text(version))]);
+    let values = members
+        .iter()
+        .map(|(name, _, value)| ((*name).to_owned(), value.clone()));
+    document(domain, types, primary, Json::Object(values.collect()))
+}
+
 /// `keccak256(0x1901 | domainSeparator | structHash)`.
 pub fn digest(domain_separator: &[u8; 32], struct_hash: &[u8; 32]) -> [u8; 32] {
     keccak256([&[0x19, 0x01], &domain_separator[..], &struct_hash[..]].concat()).0

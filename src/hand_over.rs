@@ -268,31 +268,21 @@ impl HandOver {
 
     /// The whole EIP-712 document, for signers outside. Error: that of [`HandOver::hash`].
     pub fn typed_data(&self) -> Result<Json, Error> {
-        let own = eip712::fields(&[
-            ("payer", "address"),
-            ("intentId", "string"),
-            ("from", "string"),
-            ("to", "string"),
-            ("budget", "uint256"),
-            ("expiresAt", "uint256"),
-            ("hash", "bytes32"),
-        ]);
-        let domain_type = [("name", "string"), ("version", "string")];
-        let types = Json::object([("EIP712Domain", eip712::fields(&domain_type)), ("HandOver", own)]);
-        let domain = Json::object([
-            ("name", Json::text(DOMAIN_NAME)),
-            ("version", Json::text(DOMAIN_VERSION)),
-        ]);
-        let message = Json::object([
-            ("payer", self.payer.to_json()),
-            ("intentId", Json::text(self.intent_id.as_str())),
-            ("from", Json::text(self.from.as_str())),
-            ("to", Json::text(self.to.as_str())),
-            ("budget", self.budget.to_json()),
-            ("expiresAt", Json::text(self.expires_at.to_string())),
-            ("hash", Json::text(hex::encode(self.hash()?))),
-        ]);
-        Ok(eip712::document(domain, types, "HandOver", message))
+        let members = [
+            ("payer", "address", self.payer.to_json()),
+            ("intentId", "string", Json::text(self.intent_id.as_str())),
+            ("from", "string", Json::text(self.from.as_str())),
+            ("to", "string", Json::text(self.to.as_str())),
+            ("budget", "uint256", self.budget.to_json()),
+            ("expiresAt", "uint256", Json::text(self.expires_at.to_string())),
+            ("hash", "bytes32", Json::text(hex::encode(self.hash()?))),
+        ];
+        Ok(eip712::named_document(
+            DOMAIN_NAME,
+            DOMAIN_VERSION,
+            "HandOver",
+            &members,
+        ))
     }
 
     /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`HandOver::digest`].
