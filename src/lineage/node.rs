@@ -59,6 +59,25 @@ impl Drafts {
         });
         self.list.len() - 1
     }
+
+    /// A node whose time and facts are members of `told`.
+    fn copied(
+        &mut self,
+        kind: &str,
+        told: &Json,
+        member: &Member,
+        actor: Option<String>,
+        parent: usize,
+        names: &[&str],
+    ) {
+        let at = time(told, "at").unwrap_or(0);
+        let actor = actor.unwrap_or_else(|| member.agent(at));
+        let facts: Vec<_> = names
+            .iter()
+            .map(|name| (*name, told.get(name).cloned()))
+            .collect();
+        self.add(kind, at, member, actor, &[parent], &facts);
+    }
 }
 
 fn time(json: &Json, name: &str) -> Option<Seconds> {
@@ -107,25 +126,12 @@ pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, E
         );
         intents.insert(member.id, intent);
         if let Some(handed) = member.handed() {
-            let at = time(handed, "at").unwrap_or(0);
             let from = handed
                 .get("from")
                 .and_then(|from| from.as_string().ok())
                 .unwrap_or_default();
-            let fact = |name: &str| handed.get(name).cloned();
-            drafts.add(
-                "hand_over",
-                at,
-                member,
-                from,
-                &[intent],
-                &[
-                    ("to", fact("to")),
-                    ("serial", fact("serial")),
-                    ("hash", fact("hash")),
-                    ("takenAt", fact("takenAt")),
-                ],
-            );
+            let names = ["to", "serial", "hash", "takenAt"];
+            drafts.copied("hand_over", handed, member, Some(from), intent, &names);
         }
         for record in &member.records {
             of_record(member, record, intent, &mut drafts);
@@ -135,22 +141,9 @@ pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, E
             .iter()
             .filter(|one| one.get("intentId") == Some(&Json::text(member.id)))
         {
-            let fact = |name: &str| approval.get(name).cloned();
-            drafts.add(
-                "approval",
-                time(approval, "at").unwrap_or(0),
-                member,
-                "person".to_owned(),
-                &[intent],
-                &[
-                    ("amount", fact("amount")),
-                    ("network", fact("network")),
-                    ("asset", fact("asset")),
-                    ("expiresAt", fact("expiresAt")),
-                    ("request", fact("request")),
-                    ("hash", fact("hash")),
-                ],
-            );
+            let names = ["amount", "network", "asset", "expiresAt", "request", "hash"];
+            let person = Some("person".to_owned());
+            drafts.copied("approval", approval, member, person, intent, &names);
         }
     }
     chained(drafts.list)
@@ -186,36 +179,12 @@ fn of_record(member: &Member, record: &Record, intent: usize, drafts: &mut Draft
         return;
     };
     if let Some(delivery) = record.json.get("delivery") {
-        let at = time(delivery, "at").unwrap_or(0);
-        let fact = |name: &str| delivery.get(name).cloned();
-        drafts.add(
-            "receipt",
-            at,
-            member,
-            member.agent(at),
-            &[last],
-            &[
-                ("sha256", fact("sha256")),
-                ("length", fact("length")),
-                ("status", fact("status")),
-            ],
-        );
+        let names = ["sha256", "length", "status"];
+        drafts.copied("receipt", delivery, member, None, last, &names);
     }
     if let Some(claim) = record.json.get("claim") {
-        let at = time(claim, "at").unwrap_or(0);
-        let fact = |name: &str| claim.get(name).cloned();
-        drafts.add(
-            "claim",
-            at,
-            member,
-            member.agent(at),
-            &[intent],
-            &[
-                ("quoteHash", fact("quoteHash")),
-                ("transaction", fact("transaction")),
-                ("why", fact("why")),
-            ],
-        );
+        let names = ["quoteHash", "transaction", "why"];
+        drafts.copied("claim", claim, member, None, intent, &names);
     }
 }
 
