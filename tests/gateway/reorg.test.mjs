@@ -3,27 +3,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startChain } from "../../demo/chain.mjs";
-import { all, problemOf, scene } from "./scene.mjs";
+import { all, answerLost, problemOf, scene } from "./scene.mjs";
 import { transfers } from "./shop.mjs";
 
 let chain;
 before(async () => { chain = await startChain(); });
 after(() => chain.stop());
 
-/** The transfer lands, and the answer about it is lost, once. */
-function unknown() {
-  let lost = false;
-  return async (run) => {
-    const result = await run();
-    if (lost) return result;
-    lost = true;
-    throw new Error("the connection to the facilitator is gone");
-  };
-}
-
 /** Delivered on what the latest block showed; `vanish` takes that block away. */
 async function delivered(t) {
-  const made = await scene(t, chain, { settle: unknown() });
+  const made = await scene(t, chain, { settle: answerLost() });
   const snapshot = await chain.rpc("evm_snapshot", []);
   const { answer, id, payment } = await made.buy();
   assert.equal((await problemOf(answer)).code, "payment_in_flight");

@@ -28,6 +28,17 @@ export async function all(iterable) {
   return found;
 }
 
+/** For `settle` of a shop: the transfer lands, and the answer about it is lost, once. */
+export function answerLost() {
+  let lost = false;
+  return async (run) => {
+    const result = await run();
+    if (lost) return result;
+    lost = true;
+    throw new Error("the connection to the facilitator is gone");
+  };
+}
+
 /** A shop whose clock `skip(seconds)` moves; the shop's, not the chain's. */
 export async function scene(t, chain, { routes = { "GET /report": (req, res) => res.json({ report: "clear", at: Math.random() }) }, options = {}, ...rest } = {}) {
   let ahead = 0;

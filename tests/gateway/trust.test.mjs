@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { createGateway } from "counterfoil/gateway";
 import { keccak256 } from "ethers";
 import { USDC, startChain } from "../../demo/chain.mjs";
-import { problemOf, scene } from "./scene.mjs";
+import { answerLost, problemOf, scene } from "./scene.mjs";
 import { sqlite, transfers } from "./shop.mjs";
 
 let chain, layouts;
@@ -14,21 +14,10 @@ before(async () => {
 });
 after(() => chain.stop());
 
-/** The transfer lands, and the answer about it is lost, once. */
-function unknown() {
-  let lost = false;
-  return async (run) => {
-    const result = await run();
-    if (lost) return result;
-    lost = true;
-    throw new Error("the connection to the facilitator is gone");
-  };
-}
-
 test("paid on the word of an endpoint alone stays in flight; proven it is answered, and charged once", async (t) => {
   const vouched = new Set();
   const trustedBlocks = async (hash) => vouched.has("all") && (await chain.rpc("eth_getBlockByHash", [hash, false])) !== null;
-  const { buy, buyer, counted, skip } = await scene(t, chain, { settle: unknown(), options: { trustedBlocks, layouts } });
+  const { buy, buyer, counted, skip } = await scene(t, chain, { settle: answerLost(), options: { trustedBlocks, layouts } });
   const { answer, id } = await buy();
   assert.equal((await problemOf(answer)).code, "payment_in_flight");
   skip(3600);
