@@ -3,13 +3,13 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import http from "node:http";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { createPayer, verifyReceipt } from "counterfoil";
 import { challengeNonce, isOwnChallenge, parseChallenges, parseCredential } from "counterfoil/core";
 import { readEvidence } from "counterfoil/node";
 import { KEYS, startChain } from "../../demo/chain.mjs";
+import { REALM, SECRET, serve } from "./mpp-service.mjs";
 import { NETWORK, PAYER, USDC, counted, openJournal, thrown } from "./payer-stage.mjs";
 
 const fromPeer = createRequire(new URL("./mppx/package.json", import.meta.url));
@@ -17,8 +17,6 @@ const { Mppx } = await import(fromPeer.resolve("mppx/server"));
 const { charge } = await import(fromPeer.resolve("mppx/evm/server"));
 
 const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-const SECRET = "test-secret-not-real-0123456789abcdef";
-const REALM = "api.example.test";
 const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 const types = ["address", "address", "uint256", "uint256", "uint256", "bytes32", "bytes"];
 const abi = [{ type: "function", name: "transferWithAuthorization", stateMutability: "nonpayable", inputs: types.map((type, i) => ({ type, name: `a${i}` })), outputs: [] }];
@@ -44,10 +42,7 @@ async function settle({ from, to, value, validAfter, validBefore, nonce, signatu
   return { hash, status };
 }
 
-/**
- * A service on loopback. `fault` is what it does once money was asked for: `cut` breaks the connection after settling, `challenge` answers
- * with a fresh challenge after settling, `sit` keeps the credential and answers with a fresh challenge.
- */
+/** A service on loopback, with a fault of `serve`. */
 async function market(fault) {
   const payTo = `0x${createHash("sha256").update(`mpp ${stops.length}`).digest("hex").slice(0, 40)}`;
   const seller = { credentials: [], asked: 0, fault };
@@ -61,28 +56,15 @@ async function market(fault) {
   });
   const mppx = Mppx.create({ methods: [method], secretKey: SECRET, realm: REALM });
   const handle = mppx.charge({ amount: "0.01", externalId: "order-1" });
-  const server = http.createServer(async (req, res) => {
-    const url = `http://127.0.0.1:${server.address().port}${req.url}`;
-    const credential = req.headers.authorization;
-    if (credential) seller.credentials.push(credential);
-    else seller.asked += 1;
-    const ask = (headers) => handle(new Request(url, { headers }));
-    const sits = credential && seller.fault === "sit";
-    const answer = await ask(credential && !sits ? { authorization: credential } : {});
-    if (credential && seller.fault === "cut") return req.socket.destroy();
-    const again = credential && seller.fault === "challenge" ? await ask({}) : answer;
-    const response = again.status === 402 ? again.challenge : again.withReceipt(new Response("the report"));
-    // It offers x402 as well, which the payer prefers on the same rail; here it speaks the Payment scheme alone.
-    const { "payment-required": x402, ...headers } = Object.fromEntries(response.headers);
+  // It offers x402 as well, which the payer prefers on the same rail; here it speaks the Payment scheme alone.
+  const headersOf = ({ "payment-required": x402, ...headers }) => {
     if (x402) seller.offersBoth = true;
-    res.setHeader("date", new Date(clock() * 1000).toUTCString());
-    res.writeHead(response.status, seller.both ? { ...headers, "payment-required": x402 } : headers);
-    res.end(Buffer.from(await response.arrayBuffer()));
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  stops.push(() => (server.closeAllConnections(), server.close()));
+    return seller.both ? { ...headers, "payment-required": x402 } : headers;
+  };
+  const { url, stop } = await serve(seller, handle, { clock, headersOf });
+  stops.push(stop);
   const logs = () => chain.rpc("eth_getLogs", [{ address: USDC, topics: [TRANSFER, null, word(payTo)], fromBlock: "0x0", toBlock: "latest" }]);
-  return Object.assign(seller, { url: `http://127.0.0.1:${server.address().port}/report`, logs, transfers: async () => (await logs()).length });
+  return Object.assign(seller, { url, logs, transfers: async () => (await logs()).length });
 }
 
 let purchases = 0;

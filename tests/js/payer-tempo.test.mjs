@@ -3,17 +3,15 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import http from "node:http";
 import { after, before, test } from "node:test";
 import { createPayer, findConflicts, verifyReceipt } from "counterfoil";
 import { challengeMemo, parseCredential, resolveTempo, tempoPayment } from "counterfoil/core";
 import { readEvidence } from "counterfoil/node";
 import { KEYS } from "../../demo/chain.mjs";
+import { REALM, SECRET, serve } from "./mpp-service.mjs";
 import { counted, openJournal, thrown } from "./payer-stage.mjs";
 import { Mppx, NETWORK, TOKEN, privateKeyToAccount, startTempo, tempo, tempoSigner } from "./tempo-chain.mjs";
 
-const SECRET = "test-secret-not-real-0123456789abcdef";
-const REALM = "api.example.test";
 const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const account = privateKeyToAccount(KEYS.payer);
 const stops = [];
@@ -32,32 +30,15 @@ after(() => {
 
 const addressOf = (name) => `0x${createHash("sha256").update(name).digest("hex").slice(0, 40)}`;
 
-/**
- * A service on loopback. `fault` is what it does once money was asked for: `cut` breaks the connection after settling, `challenge` answers
- * with a fresh challenge after settling, `sit` keeps the credential and answers with a fresh challenge.
- */
+/** A service on loopback, with a fault of `serve`. */
 async function market({ fault, ...charge } = {}) {
   const payTo = addressOf(`tempo ${stops.length}`);
   const seller = { credentials: [], asked: 0, fault };
   const method = tempo.charge({ currency: TOKEN, recipient: payTo, testnet: true, getClient: () => chain.client, ...charge });
   const handle = Mppx.create({ methods: [method], secretKey: SECRET, realm: REALM }).charge({ amount: "0.01", externalId: "order-1" });
-  const server = http.createServer(async (req, res) => {
-    const url = `http://127.0.0.1:${server.address().port}${req.url}`;
-    const credential = req.headers.authorization;
-    if (credential) seller.credentials.push(credential);
-    else seller.asked += 1;
-    const ask = (headers) => handle(new Request(url, { headers }));
-    const sits = credential && seller.fault === "sit";
-    const answer = await ask(credential && !sits ? { authorization: credential } : {});
-    if (credential && seller.fault === "cut") return req.socket.destroy();
-    const again = credential && seller.fault === "challenge" ? await ask({}) : answer;
-    const response = again.status === 402 ? again.challenge : again.withReceipt(new Response("the report"));
-    res.writeHead(response.status, { ...Object.fromEntries(response.headers), date: new Date(clock() * 1000).toUTCString() });
-    res.end(Buffer.from(await response.arrayBuffer()));
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  stops.push(() => (server.closeAllConnections(), server.close()));
-  return Object.assign(seller, { url: `http://127.0.0.1:${server.address().port}/report`, payTo, logs: () => chain.paid(payTo), transfers: async () => (await chain.paid(payTo)).length });
+  const { url, stop } = await serve(seller, handle, { clock });
+  stops.push(stop);
+  return Object.assign(seller, { url, payTo, logs: () => chain.paid(payTo), transfers: async () => (await chain.paid(payTo)).length });
 }
 
 let purchases = 0;
