@@ -250,12 +250,7 @@ fn a_signature_that_comes_after_the_hand_over_is_dropped() {
     // Another worker of this actor gives the intent away while the signer is asked.
     let document = given(&mut a, "b", "");
     assert_eq!(document.get("live"), Some(&Json::Array(Vec::new())));
-    assert!(wallet_record(&a)
-        .get("entries")
-        .unwrap()
-        .as_array()
-        .unwrap()
-        .is_empty());
+    assert!(held_entries(&a).is_empty());
     a.state = waiting;
     let effect = a.event(&signed(&asked, &KEY));
     assert_eq!(text(&effect, "type"), "persist");
@@ -275,12 +270,7 @@ fn in_another_journal_what_is_open_is_held_and_waited_for() {
         true,
     );
     taken(&mut b, &document);
-    let entries = wallet_record(&b)
-        .get("entries")
-        .unwrap()
-        .as_array()
-        .unwrap()
-        .to_vec();
+    let entries = held_entries(&b);
     let [entry] = entries.as_slice() else {
         panic!("one reservation")
     };
@@ -312,11 +302,7 @@ fn in_another_journal_what_is_open_is_held_and_waited_for() {
     let nonce = |json: &Json| text(json.get("authorization").unwrap(), "nonce").to_owned();
     let theirs = record(&a).get("attempts").unwrap().as_array().unwrap()[0].clone();
     assert_eq!(nonce(asked.get("sign").unwrap()), nonce(&theirs));
-    let held: Vec<String> = wallet_record(&b)
-        .get("entries")
-        .unwrap()
-        .as_array()
-        .unwrap()
+    let held: Vec<String> = held_entries(&b)
         .iter()
         .map(|entry| text(entry, "amount").to_owned())
         .collect();
@@ -337,12 +323,7 @@ fn what_lands_elsewhere_ends_as_paid_with_a_claim() {
     let end = b.on(&signed(&asked, &KEY));
     let claim = json::parse(text(end.get("resolution").unwrap(), "claim")).unwrap();
     assert_eq!(text(claim.get("statement").unwrap(), "why"), "history_lost");
-    let entries = wallet_record(&b)
-        .get("entries")
-        .unwrap()
-        .as_array()
-        .unwrap()
-        .to_vec();
+    let entries = held_entries(&b);
     assert_eq!(text(&entries[0], "state"), "settled");
 }
 
@@ -364,12 +345,7 @@ fn the_takers_reads_decide_not_the_givers() {
         let paid = chain(SEPOLIA, &effect, 1, Some((SELLER, 10_000)));
         assert_fails(&b.evidence(&paid), "hand_over_paid", "proven");
         assert_eq!(b.states(), ["paid"]);
-        let entries = wallet_record(&b)
-            .get("entries")
-            .unwrap()
-            .as_array()
-            .unwrap()
-            .to_vec();
+        let entries = held_entries(&b);
         let spent: Vec<_> = entries
             .iter()
             .map(|entry| (text(entry, "amount"), text(entry, "state")))
@@ -394,12 +370,7 @@ fn the_takers_reads_decide_not_the_givers() {
         let foreign = chain(SEPOLIA, &effect, 0, None).replace(SEPOLIA, "0x1");
         assert_fails(&b.evidence(&foreign), "evidence_unreadable", "possible");
         // It counts all the same, and is not this actor's yet.
-        let entries = wallet_record(&b)
-            .get("entries")
-            .unwrap()
-            .as_array()
-            .unwrap()
-            .to_vec();
+        let entries = held_entries(&b);
         let held: Vec<_> = entries
             .iter()
             .map(|entry| (text(entry, "amount"), text(entry, "state")))

@@ -314,7 +314,7 @@ fn the_end_is_told_by_our_clock() {
     host.now += 29;
     let mut late = Host {
         now: NOW + 30,
-        ..copy(&host)
+        ..host.copy()
     };
     assert_eq!(text(&host.on(&host::signed(&asked, &KEY)), "type"), "send");
     assert_fails(
@@ -322,18 +322,6 @@ fn the_end_is_told_by_our_clock() {
         "expired_before_send",
         "none",
     );
-}
-
-fn copy(host: &Host) -> Host {
-    Host {
-        config: host.config.clone(),
-        now: host.now,
-        rows: host.rows.clone(),
-        state: host.state.clone(),
-        secret: host.secret,
-        alerts: Vec::new(),
-        findings: Vec::new(),
-    }
 }
 
 #[test]

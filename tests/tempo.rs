@@ -160,7 +160,7 @@ fn the_splits_stand_behind_the_main_transfer() {
     assert_eq!(order.get("calls").unwrap().as_array().unwrap().len(), 3);
     assert_eq!(held(&host), ["reserved 10000"]);
     assert_fails(
-        &copy(&host).on(&signed(&fixture("good", "c1"))),
+        &host.copy().on(&signed(&fixture("good", "c1"))),
         "transaction_differs",
         "none",
     );
@@ -181,7 +181,7 @@ fn a_sponsor_pays_the_fee() {
     let order = asked.get("sign").unwrap().get("transaction").unwrap();
     assert_eq!((order.get("feeToken"), order.get("maxFee")), (None, None));
     assert_fails(
-        &copy(&host).on(&signed(&fixture("good", "c1"))),
+        &host.copy().on(&signed(&fixture("good", "c1"))),
         "transaction_differs",
         "none",
     );
@@ -294,7 +294,7 @@ fn the_window_is_short_whatever_the_policy_allows() {
         order.get("validBefore").unwrap().to_text(),
         (NOW + 25).to_string()
     );
-    let mut late = copy(&host);
+    let mut late = host.copy();
     host.now += 24;
     late.now += 25;
     assert_eq!(text(&host.on(&signed(&fixture("good", "c1"))), "type"), "send");

@@ -39,6 +39,19 @@ impl Host {
         Host::resending(policy, chain, 0)
     }
 
+    /// The same payer with the same journal, which goes on by itself from here.
+    pub fn copy(&self) -> Host {
+        Host {
+            config: self.config.clone(),
+            now: self.now,
+            rows: self.rows.clone(),
+            state: self.state.clone(),
+            secret: self.secret,
+            alerts: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
     /// The same, whose calls send the same bytes again up to so many times.
     pub fn resending(policy: &str, chain: bool, resends: u64) -> Host {
         let payer = signing::address_of_key(&KEY).unwrap();
@@ -206,11 +219,15 @@ pub fn wallet_record(host: &Host) -> Json {
     row(host, "wallet/").unwrap_or(Json::Null)
 }
 
+/// What stands in the wallet's record.
+pub fn held_entries(host: &Host) -> Vec<Json> {
+    let wallet = wallet_record(host);
+    wallet.get("entries").unwrap().as_array().unwrap().to_vec()
+}
+
 /// `state amount` of everything the wallet holds.
 pub fn held(host: &Host) -> Vec<String> {
-    let wallet = wallet_record(host);
-    let entries = wallet.get("entries").unwrap().as_array().unwrap();
-    entries
+    held_entries(host)
         .iter()
         .map(|entry| format!("{} {}", text(entry, "state"), text(entry, "amount")))
         .collect()

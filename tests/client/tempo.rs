@@ -182,15 +182,3 @@ pub fn wasm_payer() -> String {
     let all = json::parse(include_str!("tempo.json")).unwrap();
     text(&all, "payer").to_owned()
 }
-
-pub fn copy(host: &Host) -> Host {
-    Host {
-        config: host.config.clone(),
-        now: host.now,
-        rows: host.rows.clone(),
-        state: host.state.clone(),
-        secret: host.secret,
-        alerts: Vec::new(),
-        findings: Vec::new(),
-    }
-}
