@@ -131,24 +131,21 @@ async function judged({ inputs, asked, given, spool, joins, stop, out, progress 
       joins.add(keys[at], placesIn(text, from));
       if (given.format === "jsonl") await out.write(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
     }
+    count(sum);
+  };
+  const count = (sum) => {
     sums.push(sum);
-    if (sums.length >= 64) fold();
+    if (sums.length >= 64) [summary, sums] = [auditSummary([summary, ...sums]), []];
     progress.lines += sum.lines;
     failures += sum.verdicts.failed.lines + sum.verdicts.error.lines;
   };
-  const fold = () => {
-    summary = auditSummary([summary, ...sums]);
-    sums = [];
-  };
+  let from = 0;
   for (const piece of spool.done ? spool.pieces() : []) {
     const { verdicts, keys, summary: sum } = auditVerdicts(piece.subarray(0, piece.length - 1));
-    joins.add(keys, placesIn(verdicts, progress.done ?? 0));
-    progress.done = (progress.done ?? 0) + piece.length;
+    joins.add(keys, placesIn(verdicts, from));
+    from += piece.length;
     if (given.format === "jsonl") await out.write(Buffer.from(piece));
-    sums.push(sum);
-    fold();
-    progress.lines += sum.lines;
-    failures += sum.verdicts.failed.lines + sum.verdicts.error.lines;
+    count(sum);
   }
   const skip = spool.done?.parcels ?? 0;
   const merged = { inputs: [], complete: true };
