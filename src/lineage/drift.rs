@@ -99,7 +99,7 @@ pub(super) fn findings(family: &Family, purchases: &Purchases, options: &Options
                 .map(|earlier| earlier.amount)
                 .max()
                 .unwrap_or(Amount::ZERO);
-            if call.amount > plus(most, most) {
+            if call.amount > times(most, 2) {
                 found.push(about(Code::DriftPriceStep, &[call]));
             }
         }
@@ -111,6 +111,10 @@ pub(super) fn findings(family: &Family, purchases: &Purchases, options: &Options
         splits(&calls, threshold, &mut found);
     }
     found
+}
+
+fn times(amount: Amount, n: usize) -> Amount {
+    (0..n).fold(Amount::ZERO, |sum, _| plus(sum, amount))
 }
 
 fn about(code: Code, calls: &[&Call]) -> Finding {
@@ -187,32 +191,28 @@ fn repeats(call: &Call, earlier: &Call) -> bool {
 
 /// A budget that many small children use up.
 fn approaches(family: &Family, calls: &[Call], found: &mut Vec<Finding>) {
-    for member in family.all() {
-        let Some(budget) = member.place.as_ref().and_then(|place| place.budget) else {
+    // What each child of an intent took, and the last call below it.
+    let mut below: BTreeMap<&str, (BTreeMap<&str, Amount>, &Call)> = BTreeMap::new();
+    for call in calls {
+        for step in family.above(call.member.id).windows(2) {
+            let [child, above] = step else { continue };
+            let (children, last) = below.entry(above).or_insert_with(|| (BTreeMap::new(), call));
+            let sum = children.entry(child).or_insert(Amount::ZERO);
+            *sum = plus(*sum, call.amount);
+            *last = call;
+        }
+    }
+    for (id, (children, last)) in below {
+        let place = family.get(id).and_then(|member| member.place.as_ref());
+        let Some(budget) = place.and_then(|place| place.budget) else {
             continue;
         };
-        let mut children: BTreeMap<&str, Amount> = BTreeMap::new();
-        let mut last = None;
-        for call in calls {
-            let path = family.above(call.member.id);
-            let Some(place) = path.iter().position(|id| *id == member.id) else {
-                continue;
-            };
-            let child = place.checked_sub(1).and_then(|below| path.get(below)).copied();
-            if let Some(child) = child.and_then(|id| family.get(id)) {
-                let sum = children.entry(child.id).or_insert(Amount::ZERO);
-                *sum = plus(*sum, call.amount);
-                last = Some(call);
-            }
-        }
         let total = children.values().copied().fold(Amount::ZERO, plus);
-        let times = |amount: Amount, n: usize| (0..n).fold(Amount::ZERO, |sum, _| plus(sum, amount));
         let small = children.values().all(|spent| times(*spent, 4) <= budget);
         if children.len() >= MANY && small && times(total, 10) >= times(budget, 9) {
-            let finding = about(Code::DriftCapApproach, &last.into_iter().collect::<Vec<_>>());
             found.push(Finding {
-                intents: vec![member.id.to_owned()],
-                ..finding
+                intents: vec![id.to_owned()],
+                ..about(Code::DriftCapApproach, &[last])
             });
         }
     }
@@ -234,7 +234,6 @@ fn actors(calls: &[Call], found: &mut Vec<Finding>) {
 
 /// Payments that stay just below what a person is asked for.
 fn splits(calls: &[Call], threshold: Amount, found: &mut Vec<Finding>) {
-    let times = |amount: Amount, n: usize| (0..n).fold(Amount::ZERO, |sum, _| plus(sum, amount));
     let just_below = |call: &&Call| call.amount <= threshold && times(call.amount, 5) >= times(threshold, 4);
     let mut runs: BTreeMap<(Address, &Token), Vec<&Call>> = BTreeMap::new();
     for call in calls.iter().filter(just_below) {
