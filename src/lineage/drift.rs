@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::cost::{self, plus, Standing, Token};
-use super::family::{Family, Member};
+use super::family::{time, Family, Member};
 use super::Options;
 use crate::address::Address;
 use crate::amount::Amount;
@@ -136,12 +136,11 @@ fn call<'a>(member: &'a Member<'a>, purchases: &Purchases) -> Option<Call<'a>> {
     });
     let (key, attempts) = counts.min_by_key(|(key, _)| key.part)?;
     let first = attempts.first()?;
-    let time = |name: &str| first.json.get(name).and_then(|at| at.as_u64().ok());
-    let at = time("plannedAt").unwrap_or(member.created_at);
+    let at = time(first.json, "plannedAt").unwrap_or(member.created_at);
     let delivered = record
         .json
         .get("delivery")
-        .and_then(|delivery| delivery.get("at")?.as_u64().ok());
+        .and_then(|delivery| time(delivery, "at"));
     let (target, query) = record
         .request
         .url

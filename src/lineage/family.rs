@@ -40,7 +40,7 @@ impl<'a> Family<'a> {
         };
         for (_, records) in read {
             for record in records {
-                let created = record.json.get("createdAt").and_then(|at| at.as_u64().ok());
+                let created = time(record.json, "createdAt");
                 let member = family.member(record.intent_id, record.principal);
                 member.created_at = member.created_at.min(created.unwrap_or(Seconds::MAX));
                 member.name_parent(record.parent);
@@ -180,6 +180,11 @@ impl Member<'_> {
             .find_map(|record| record.json.get("purpose")?.as_str().ok());
         recorded.or_else(|| self.place.as_ref()?.purpose.as_deref())
     }
+}
+
+/// A member that is a time.
+pub(super) fn time(json: &Json, name: &str) -> Option<Seconds> {
+    json.get(name)?.as_u64().ok()
 }
 
 /// A member that is a list; empty where it is not there.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::family::{Family, Member};
+use super::family::{list, time, Family, Member};
 use crate::digest;
 use crate::error::Error;
 use crate::hex;
@@ -80,10 +80,6 @@ impl Drafts {
     }
 }
 
-fn time(json: &Json, name: &str) -> Option<Seconds> {
-    json.get(name)?.as_u64().ok()
-}
-
 /// The nodes of these members, whom each follows before it. Error: `number_out_of_range`.
 pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, Error> {
     let mut drafts = Drafts { list: Vec::new() };
@@ -151,7 +147,7 @@ pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, E
 
 fn of_record(member: &Member, record: &Record, intent: usize, drafts: &mut Drafts) {
     let mut quotes = BTreeMap::new();
-    let quoted = super::family::list(record.json, "quotes");
+    let quoted = list(record.json, "quotes");
     for (quote, json) in record.quotes.iter().zip(quoted) {
         let at = time(json, "seenAt").unwrap_or(0);
         let terms = quote.offered.terms().ok();
@@ -245,10 +241,7 @@ fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Dra
             );
         }
     }
-    for at in super::family::list(json, "sends")
-        .iter()
-        .filter_map(|at| at.as_u64().ok())
-    {
+    for at in list(json, "sends").iter().filter_map(|at| at.as_u64().ok()) {
         drafts.add(
             "send",
             at,
@@ -258,7 +251,7 @@ fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Dra
             &[("attemptId", Some(Json::text(attempt.id)))],
         );
     }
-    for seen in super::family::list(json, "observations") {
+    for seen in list(json, "observations") {
         let at = time(seen, "at").unwrap_or(0);
         let fact = |name: &str| seen.get(name).cloned();
         drafts.add(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chain::Chain;
 use super::cost::{self, plus, Cost, Costs, Standing, Token};
-use super::family::{Family, Member};
+use super::family::{time, Family, Member};
 use super::{drift, node, Options};
 use crate::amount::Amount;
 use crate::conflict::purchase::Purchase;
@@ -15,7 +15,6 @@ use crate::hex;
 use crate::json::Json;
 use crate::receipt::record::Attempt;
 use crate::sorting::sort_by;
-use crate::time::Seconds;
 
 /// The words for a state.
 const NEEDS_APPROVAL: &str = "needs_approval";
@@ -158,10 +157,6 @@ fn journal(chain: &Chain) -> Json {
     .with_some("fault", chain.fault.map(|(fault, _)| Json::text(fault.as_str())))
     .with_some("line", chain.fault.map(|(_, line)| Json::number(line)))
     .with("torn", Json::Bool(chain.torn))
-}
-
-fn time(json: &Json, name: &str) -> Option<Seconds> {
-    json.get(name)?.as_u64().ok()
 }
 
 impl Shown<'_> {
