@@ -67,7 +67,8 @@ export async function startSeller({ chain, payTo, fault = "none", keepsAnswers =
 
   const upstream = (request) => new Promise((done, fail) => {
     const { method, url, headers } = request;
-    const out = http.request({ host: "127.0.0.1", port: shopPort, method, path: url, headers }, (answer) => {
+    // A connection each: one kept open may be closed by the shop just as it is used again.
+    const out = http.request({ host: "127.0.0.1", port: shopPort, method, path: url, headers, agent: false }, (answer) => {
       const parts = [];
       answer.on("data", (part) => parts.push(part));
       answer.on("end", () => {

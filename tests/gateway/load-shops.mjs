@@ -76,7 +76,8 @@ export async function startWorker(chain, place, lease) {
 export function ask(url, payment) {
   const headers = { host: "shop.example", ...(payment && { "payment-signature": payment.header }) };
   return new Promise((done, failed) => {
-    const request = http.get(url, { headers }, (answer) => {
+    // A connection each: one kept open may be closed by the shop just as it is used again.
+    const request = http.get(url, { headers, agent: false }, (answer) => {
       const chunks = [];
       answer.on("data", (chunk) => chunks.push(chunk));
       answer.on("error", failed);
