@@ -8,6 +8,8 @@
 //! crate is in it: `verify` reads and verifies, `pay` pays and sells. Nothing else depends on them.
 
 #[cfg(feature = "verify")]
+mod approval;
+#[cfg(feature = "verify")]
 mod audit;
 #[cfg(feature = "pay")]
 mod client;
@@ -106,6 +108,8 @@ fn run(
         verify::call,
         #[cfg(feature = "jws")]
         jws::call,
+        #[cfg(feature = "verify")]
+        approval::call,
         #[cfg(feature = "verify")]
         audit::call,
         #[cfg(feature = "verify")]

@@ -1,6 +1,7 @@
 // What a file is, by its shape. It only chooses the place that the file is put in; whether it is true is for the core.
 
 const LARGEST_DOCUMENT = 64 << 20;
+const LARGEST_LINE = 1 << 20;
 const LARGEST_HEADER = 64 << 10;
 const HEADER_NAME = /^\s*(?:x-)?payment-response\s*:\s*/i;
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
@@ -8,8 +9,9 @@ const JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const DIGESTS = ["responseSha256", "response_sha256", "responseHash", "response_hash", "bodySha256", "body_sha256", "sha256",
   "contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
 
-/** One of "bundle", "statement", "evidence", "text" and "bytes". */
+/** One of "journal", "bundle", "statement", "evidence", "text" and "bytes". */
 export function recognise(bytes) {
+  if (isJournal(bytes)) return "journal";
   if (bytes.byteLength > LARGEST_DOCUMENT) return "bytes";
   const text = decode(bytes);
   if (text === undefined) return "bytes";
@@ -49,6 +51,14 @@ export function sort(files, taken) {
 /** Pasted text as bytes, without the name of the header field when that came along. */
 export function pasted(text) {
   return new TextEncoder().encode(text.replace(HEADER_NAME, ""));
+}
+
+/** A journal of any length shows itself in its first line. */
+function isJournal(bytes) {
+  if (bytes[0] !== 0x7b) return false;
+  const end = bytes.subarray(0, LARGEST_LINE).indexOf(10);
+  const first = end < 0 ? undefined : parse(decode(bytes.subarray(0, end)) ?? "");
+  return has(first, "ops") && has(first, "prev");
 }
 
 function isEvidence(value) {

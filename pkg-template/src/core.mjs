@@ -3,6 +3,7 @@
 import { call, callAny, object } from "./boundary.mjs";
 import "./whole.mjs";
 
+export { approvalDocument } from "./approval.mjs";
 export { canonicalSha256, canonicalize, sha256 } from "./hashes.mjs";
 
 export function authorizationDigest(authorization, domain) {
@@ -134,10 +135,6 @@ export function intentId(intent) {
 
 export function handOverDigest(handOver) {
   return call("handOverDigest", { handOver: object(handOver, "handOver") });
-}
-
-export function approvalDocument(request, answer) {
-  return call("approvalDocument", { ...object(answer, "answer"), request: object(request, "request") });
 }
 
 export function authorizationNonce(slot) {

@@ -4,6 +4,7 @@ import { attachment, callAny, callBulk, fromHex, isBytes, missing, object, text,
 import { CounterfoilError } from "./errors.mjs";
 import { enterBulk } from "./wasm.mjs";
 
+export { approvalDocument } from "./approval.mjs";
 export { load } from "./verifier.mjs";
 
 export function verifyReceipt(receipt, material = {}) {

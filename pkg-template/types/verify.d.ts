@@ -2,6 +2,7 @@
 import type { Challenge, Refund, TransactionEvidence } from "./core.js";
 import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Network, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
+export { approvalDocument } from "./core.js";
 export type { Finding } from "./values.js";
 
 /**

@@ -3,7 +3,6 @@
 use super::Input;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::approval::{self, Approval};
 use crate::attempt;
 use crate::client::history::{self, Token};
 use crate::client::record::{self, Intent};
@@ -45,7 +44,6 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "handOverDigest" => hand_over_digest(input),
         "clientIntend" => client_intend(input),
         "clientAccept" => client_accept(input),
-        "approvalDocument" => approval_document(input),
         "requestIdentity" => request_identity(input),
         _ => return None,
     })
@@ -250,44 +248,6 @@ fn client_accept(input: &Input) -> Result<Json, Error> {
     let document = input.json.require("approval")?;
     let write = client::approve::accept(&config, document, stands(input)?.as_ref(), now)?;
     Ok(Json::object([("ops", write_json(write)?)]))
-}
-
-/// Input `{request, at, expiresAt, intentId?, amount?, signature?}`: what a person signs to answer this request, and with the signature the document.
-/// The intent and the amount are the request's own where nothing is said; answer `{typedData, digest, hash, requestHash, approval?}`.
-fn approval_document(input: &Input) -> Result<Json, Error> {
-    let json = &input.json;
-    // A host shows the request with its hash; the hash is of the request itself.
-    let request = json.require("request")?.clone().without("hash");
-    let within = |error: Error| error.within("request");
-    let own = |name: &str| request.require(name).map_err(within);
-    let approval = Approval {
-        at: json.read("at", Json::as_u64)?,
-        expires_at: json.read("expiresAt", Json::as_u64)?,
-        request: approval::request_hash(&request)?,
-        payer: request.read("payer", Address::from_json).map_err(within)?,
-        intent_id: json
-            .get("intentId")
-            .map_or_else(|| own("intentId"), Ok)?
-            .as_string()?,
-        network: request.read("network", Network::from_json).map_err(within)?,
-        asset: request.read("asset", Address::from_json).map_err(within)?,
-        amount: Amount::from_json(json.get("amount").map_or_else(|| own("amount"), Ok)?)
-            .map_err(|error| error.within("amount"))?,
-    };
-    let signature = json.read_opt("signature", Json::as_str)?;
-    let document = signature
-        .map(|signature| approval.to_json(signature))
-        .transpose()?;
-    if let Some(document) = &document {
-        Approval::from_json(document)?;
-    }
-    Ok(Json::object([
-        ("typedData", approval.typed_data()?),
-        ("digest", Json::text(hex::encode(approval.digest()?))),
-        ("hash", Json::text(hex::encode(approval.hash()?))),
-        ("requestHash", Json::text(hex::encode(approval.request))),
-    ])
-    .with_some("approval", document))
 }
 
 /// Input `{handOver}`: what the payer signs of it, and who did.

@@ -5,7 +5,7 @@ use crate::address::Address;
 use crate::amount::{self, Amount};
 use crate::error::{Code, Error, Money, Next};
 use crate::json::{self, Json};
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::{base64, digest, hex, time};
 
 /// Answers the call when its name belongs here.
@@ -38,6 +38,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
             .map(|amount| amount.to_json()),
         "parseUnits" => parse_units(json),
         "parseNetwork" => parse_network(json).map(|network| network.to_json()),
+        "knownToken" => known_token(json),
         "parseSeconds" => json.read("value", time::parse_seconds).map(Json::number),
         "parseHttpDate" => json
             .read("text", |text| Ok(time::parse_http_date(text.as_str()?)))
@@ -57,6 +58,20 @@ fn parse_units(json: &Json) -> Result<Json, Error> {
     })?;
     json.read("value", |value| amount::parse_units(value.as_str()?, decimals))
         .map(|amount| amount.to_json())
+}
+
+/// Input `{network, asset}`; answer `{name, decimals}` of a token that is known here, else null.
+fn known_token(json: &Json) -> Result<Json, Error> {
+    let network = json.read("network", Network::from_json)?;
+    let asset = json.read("asset", Address::from_json)?;
+    Ok(
+        network::known_token(&network, &asset).map_or(Json::Null, |token| {
+            Json::object([
+                ("name", Json::text(token.name)),
+                ("decimals", Json::number(u64::from(token.decimals))),
+            ])
+        }),
+    )
 }
 
 fn parse_network(json: &Json) -> Result<Network, Error> {

@@ -27,8 +27,8 @@ const isUnknown = ({ error }) => error?.code === "unknown_call";
 
 /** What `counterfoil/verify` and the page stand on, and what an auditor calls. */
 const READING = [
-  "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "proofSlots",
-  "recoverPayer", "refundClosed", "resolve", "sha256", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
+  "approvalDocument", "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "lineage", "proofSlots",
+  "recoverPayer", "refundClosed", "resolve", "sha256", "verifyLineage", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
 ];
 /** What a verifier must not be able to do. */
 const PAYING = ["clientStart", "clientStep", "saleStep", "signAuthorization", "signTypedData", "rawSignDigest", "buildPayment", "journalAppend", "policyChoose", "receiptProofFrom"];

@@ -63,7 +63,7 @@ test("the verdict is announced, and the landmarks and tables are there for a scr
 test("everything is reached by the keyboard, in the order of the page, with a visible focus", async () => {
   const { page, trouble } = await site.open();
   const order = [];
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 14; i++) {
     await page.keyboard.press("Tab");
     order.push(await page.evaluate(() => {
       const at = document.activeElement;
@@ -72,9 +72,9 @@ test("everything is reached by the keyboard, in the order of the page, with a vi
       return { name: at.id || at.textContent.trim(), framed: getComputedStyle(framed).outlineStyle !== "none" };
     }));
   }
-  assert.deepEqual(order.slice(0, 8).map(({ name }) => name),
-    ["Skip to the verdict", "Dark theme", "open-receipt", "open-response", "open-evidence", "Paste text", "Say what you expect", "Open a sample"]);
-  for (const { name, framed } of order.slice(0, 8)) assert.ok(framed, name);
+  assert.deepEqual(order.slice(0, 10).map(({ name }) => name),
+    ["Skip to the verdict", "Dark theme", "One payment", "Lineage", "open-receipt", "open-response", "open-evidence", "Paste text", "Say what you expect", "Open a sample"]);
+  for (const { name, framed } of order.slice(0, 10)) assert.ok(framed, name);
   // From the keyboard alone: to the sample, and on to a verdict.
   await page.getByRole("button", { name: "Open a sample" }).focus();
   await page.keyboard.press("Enter");
@@ -114,5 +114,5 @@ test("without JavaScript, and before it starts, the page says so and claims noth
   const still = await page.context().browser().newContext({ javaScriptEnabled: false });
   const silent = await still.newPage();
   await silent.goto(origin);
-  assert.match(await silent.locator("[role=status]").innerText(), /^No verdict yet\s+The checker has not started/);
+  assert.match(await silent.locator("cf-verdict [role=status]").innerText(), /^No verdict yet\s+The checker has not started/);
 });

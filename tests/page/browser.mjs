@@ -14,7 +14,7 @@ const TYPES = {
 };
 /** The policy that the page names itself, and what only a header can say. Trusted Types stop every path from text to markup. */
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-  + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+  + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types counterfoil";
 
 /** Serves `target/www` and starts Chromium. */
 export async function start() {
@@ -32,30 +32,18 @@ export async function start() {
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const origin = `http://127.0.0.1:${server.address().port}`;
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
+  const browser = await launch();
   return {
     /** A fresh page. `trouble` collects what must never happen: other requests, dialogs, errors, breaches of the policy. */
     async open(options = {}) {
       const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
       const page = await context.newPage();
-      const trouble = [];
+      const trouble = watch(page);
       await page.route("**", (route) => {
         const url = route.request().url();
         if (url.startsWith(`${origin}/`)) return route.continue();
         trouble.push(`request: ${url.slice(0, 100)}`);
         return route.abort();
-      });
-      page.on("dialog", (dialog) => {
-        trouble.push(`dialog: ${dialog.message()}`);
-        return dialog.dismiss();
-      });
-      page.on("popup", (popup) => trouble.push(`popup: ${popup.url()}`));
-      page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
-      page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") trouble.push(`console: ${message.text()}`);
       });
       await page.goto(`${origin}/`);
       await page.locator("#open-receipt").waitFor({ state: "attached" });
@@ -66,6 +54,29 @@ export async function start() {
       server.close();
     },
   };
+}
+
+/** Chromium itself. */
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+/** Collects what must never happen on a page: dialogs, other windows, errors, breaches of the policy. */
+export function watch(page) {
+  const trouble = [];
+  page.on("dialog", (dialog) => {
+    trouble.push(`dialog: ${dialog.message()}`);
+    return dialog.dismiss();
+  });
+  page.on("popup", (popup) => trouble.push(`popup: ${popup.url()}`));
+  page.on("pageerror", (error) => trouble.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") trouble.push(`console: ${message.text()}`);
+  });
+  return trouble;
 }
 
 let opened = 0;

@@ -2,6 +2,7 @@
 
 import { element, value } from "../build.mjs";
 import { sha256, visible } from "../core.mjs";
+import { file } from "../files.mjs";
 import { pasted, sort } from "../recognise.mjs";
 
 const SLOTS = { receipt: "receipt", response: "response", evidence: "chain evidence" };
@@ -84,10 +85,7 @@ class Intake extends HTMLElement {
     return element("button", {
       type: "button", class: "quiet",
       onclick: async () => {
-        const files = Object.entries(SAMPLE).map(async ([name, path]) => {
-          const answer = await fetch(path);
-          return [name, { name: path.slice("sample/".length), bytes: new Uint8Array(await answer.arrayBuffer()) }];
-        });
+        const files = Object.entries(SAMPLE).map(async ([name, path]) => [name, { name: path.slice("sample/".length), bytes: await file(path) }]);
         const { evidence, ...one } = Object.fromEntries(await Promise.all(files));
         this.#put({ ...one, evidence: [evidence] });
       },
@@ -113,14 +111,22 @@ class Intake extends HTMLElement {
   }
 
   async #open(files) {
-    const read = await Promise.all(files.map(bytesOf));
-    const { evidence, ...places } = sort(read, Boolean(this.#slots.receipt));
+    this.take(await Promise.all(files.map(bytesOf)));
+  }
+
+  /** Puts files, `{name, bytes}`, where they belong by their shape. */
+  take(files) {
+    // Whoever else on the page takes these takes all of them.
+    if (!this.dispatchEvent(new CustomEvent("files", { detail: files, cancelable: true }))) return;
+    const { evidence, ...places } = sort(files, Boolean(this.#slots.receipt));
     this.#put(evidence.length ? { ...places, evidence } : places);
   }
 
   #text(text) {
     if (!text.trim()) return;
-    const { evidence, receipt, response } = sort([{ name: "Pasted text", bytes: pasted(text) }], false);
+    const file = { name: "Pasted text", bytes: pasted(text) };
+    if (!this.dispatchEvent(new CustomEvent("files", { detail: [file], cancelable: true }))) return;
+    const { evidence, receipt, response } = sort([file], false);
     this.#put(evidence.length ? { evidence } : { receipt: receipt ?? response });
   }
 

@@ -72,3 +72,10 @@ function reasons(title, checks) {
 }
 
 customElements.define("cf-verdict", Verdict);
+
+/** Another verdict than the one that stands in the page. */
+export function stub() {
+  return element("cf-verdict", {}, element("section", { class: "stub", "data-verdict": "none", "aria-label": "Verdict" },
+    element("div", { class: "answer" }, element("p", { class: "word" }), element("p", { class: "sentence" })),
+    element("div", { class: "ground" })));
+}

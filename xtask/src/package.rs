@@ -75,6 +75,7 @@ fn inputs(wasm: &Path) -> Result<String> {
         add(module.script(wasm))?;
     }
     add(root.join("xtask/bundle.mjs"))?;
+    add(root.join("xtask/inspector.mjs"))?;
     add(root.join("package-lock.json"))?;
     for name in FROM_ROOT
         .iter()
@@ -83,9 +84,10 @@ fn inputs(wasm: &Path) -> Result<String> {
     {
         add(name)?;
     }
-    let template = root.join("pkg-template");
-    for file in files(&template)? {
-        add(template.join(file))?;
+    for folder in [root.join("pkg-template"), root.join("www")] {
+        for file in files(&folder)? {
+            add(folder.join(file))?;
+        }
     }
     Ok(digest(parts))
 }
@@ -112,6 +114,7 @@ fn assemble(wasm: &Path, into: &Path) -> Result<()> {
         fs::write(glue, script)?;
     }
     run(command("node").arg("xtask/bundle.mjs").arg(into))?;
+    run(command("node").arg("xtask/inspector.mjs").arg(into))?;
     checksums(into)
 }
 

@@ -1,4 +1,4 @@
-//! The inspector page in `target/www`: `www`, and beside it what it takes from the package.
+//! The inspector page in `target/www`: `www`, beside it what it takes from the package, and the package's `inspector.html`, which is all of it in one file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,6 +23,7 @@ pub fn build(package: &Path) -> Result<()> {
         fs::create_dir_all(to.parent().context("a file lies in a folder")?)?;
         fs::copy(package.join(&file), to).with_context(|| format!("{file} of the package"))?;
     }
+    fs::copy(package.join("inspector.html"), fresh.join("inspector.html"))?;
     let _ = fs::remove_dir_all(&folder);
     Ok(fs::rename(&fresh, &folder)?)
 }

@@ -8,12 +8,13 @@ import { CounterfoilError } from "counterfoil";
 import * as approve from "./approve.mjs";
 import * as audit from "./audit.mjs";
 import * as explain from "./explain.mjs";
+import * as inspect from "./inspect.mjs";
 import * as lineage from "./lineage.mjs";
 import { print, printJson, say } from "./output.mjs";
 import * as resume from "./resume.mjs";
 import * as verify from "./verify.mjs";
 
-const COMMANDS = { verify, audit, resume, lineage, approve, explain };
+const COMMANDS = { verify, audit, resume, lineage, inspect, approve, explain };
 const UNUSABLE = 2;
 
 const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it afterwards
@@ -53,6 +54,9 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
     --root <intent>             only this intent and what is below it
     --threshold <amount>        above this a person is asked for one payment: several just below it are told
     --json | --dot              the whole view as JSON, or the intents for Graphviz
+
+  counterfoil inspect <journal or bundle>...   the same in a browser, as the journal grows: serves a page on this machine until Ctrl-C
+    --port <number>             a free one when absent
 
   counterfoil approve <journal> what waits for a person's approval
     --key-file <file>           an approver's private key in hex: signs the answer and writes it down

@@ -1,0 +1,52 @@
+//! Approvals: what a person signs, and the document that comes of it.
+
+use super::Input;
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::approval::{self, Approval};
+use crate::error::Error;
+use crate::hex;
+use crate::json::Json;
+use crate::network::Network;
+
+/// Answers the call when its name belongs here.
+pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
+    (name == "approvalDocument").then(|| document(&input.json))
+}
+
+/// Input `{request, at, expiresAt, intentId?, amount?, signature?}`: what a person signs to answer this request, and with the signature the document.
+/// The intent and the amount are the request's own where nothing is said; answer `{typedData, digest, hash, requestHash, approval?}`.
+fn document(json: &Json) -> Result<Json, Error> {
+    // A host shows the request with its hash; the hash is of the request itself.
+    let request = json.require("request")?.clone().without("hash");
+    let within = |error: Error| error.within("request");
+    let own = |name: &str| request.require(name).map_err(within);
+    let approval = Approval {
+        at: json.read("at", Json::as_u64)?,
+        expires_at: json.read("expiresAt", Json::as_u64)?,
+        request: approval::request_hash(&request)?,
+        payer: request.read("payer", Address::from_json).map_err(within)?,
+        intent_id: json
+            .get("intentId")
+            .map_or_else(|| own("intentId"), Ok)?
+            .as_string()?,
+        network: request.read("network", Network::from_json).map_err(within)?,
+        asset: request.read("asset", Address::from_json).map_err(within)?,
+        amount: Amount::from_json(json.get("amount").map_or_else(|| own("amount"), Ok)?)
+            .map_err(|error| error.within("amount"))?,
+    };
+    let signature = json.read_opt("signature", Json::as_str)?;
+    let document = signature
+        .map(|signature| approval.to_json(signature))
+        .transpose()?;
+    if let Some(document) = &document {
+        Approval::from_json(document)?;
+    }
+    Ok(Json::object([
+        ("typedData", approval.typed_data()?),
+        ("digest", Json::text(hex::encode(approval.digest()?))),
+        ("hash", Json::text(hex::encode(approval.hash()?))),
+        ("requestHash", Json::text(hex::encode(approval.request))),
+    ])
+    .with_some("approval", document))
+}

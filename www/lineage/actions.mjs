@@ -1,0 +1,62 @@
+// What a person has to do, before anything else: what happened, the money at stake, who can act, the next safe step. All of it is the core's word.
+
+import { element, symbol } from "../build.mjs";
+import { money } from "./money.mjs";
+import { nameOf } from "./row.mjs";
+import { stepOf, titleOf, whoActs } from "./words.mjs";
+
+const AT_FIRST = 8;
+const ICONS = { approval_needed: "state-needs_approval", outcome_unknown: "state-unknown", duplicate_charge: "state-twice", paid_not_delivered: "state-missing" };
+
+/** The list; `on` has what its buttons do: `show(intentId, attemptId)`, `compare(rows, code)`, `answer(intentId)`. */
+export function actionList(actions, rows, on) {
+  const attempts = new Map(rows.filter((row) => row.attemptId).map((row) => [row.attemptId, row]));
+  const intents = new Map(rows.filter((row) => row.kind === "intent").map((row) => [row.intentId, row]));
+  if (!actions.length) {
+    return element("p", { class: "nothing good" }, symbol("pass"), element("span", {}, element("strong", {}, "Nothing for you to do."), " Nothing was charged twice, nothing is owed, nothing waits for you."));
+  }
+  const item = (action) => actionOf(action, { attempts, intents, rows, on });
+  const list = element("ol", { class: "actions" }, actions.slice(0, AT_FIRST).map(item));
+  if (actions.length <= AT_FIRST) return list;
+  const more = element("button", {
+    type: "button", class: "button",
+    onclick() {
+      const shown = list.childElementCount;
+      list.append(...actions.slice(shown, shown + 50).map(item));
+      more.hidden = list.childElementCount === actions.length;
+      more.textContent = `Show more: ${actions.length - list.childElementCount} left`;
+      list.children[shown].querySelector("button")?.focus();
+    },
+  }, `Show more: ${actions.length - AT_FIRST} left`);
+  return [list, more];
+}
+
+function actionOf({ code, severity, why, next, amount, asset, network, refunded, intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
+  const intent = intents.get(ids[0]);
+  const row = attempts.get(tries.at(-1)) ?? [...attempts.values()].find(({ intentId }) => intentId === ids[0]);
+  const stake = amount === undefined ? row && money(row.cost ?? "0", row.network, row.asset) : money(amount, network, asset);
+  const pair = rows.filter((row) => row.kind === "attempt" && ids.includes(row.intentId) && row.flags.includes(code)).slice(0, 2);
+  const line = (name, content) => element("div", {}, element("dt", {}, name), element("dd", {}, content));
+  const urgent = severity === "alert" || next === "ask_human";
+  const name = intent ? nameOf(intent) : "an intent that is not in these documents";
+  return element("li", { class: "action", "data-urgent": urgent, "data-code": code },
+    element("h3", {}, symbol(ICONS[code] ?? (urgent ? "state-alert" : "state-note")), titleOf(code)),
+    element("p", { class: "what" }, element("strong", {}, name), element("span", {}, ` ${why}`)),
+    element("dl", {},
+      stake ? line(MONEY[code] ?? "At stake", [stake, refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
+      line("Who can act", whoActs(next)),
+      line("Next safe step", STEPS[code] ?? stepOf(next))),
+    element("p", { class: "ways" },
+      code === "approval_needed" ? element("button", { type: "button", class: "button strong", onclick: () => on.answer(ids[0]) }, "Approve or refuse", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
+      pair.length === 2 ? element("button", { type: "button", class: "button", onclick: () => on.compare(pair, code) }, "Compare the two", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
+      element("button", { type: "button", class: "button", onclick: () => on.show(ids[0], tries.at(-1)) }, "Show in the tree", element("span", { class: "unseen" }, `: ${name}`))));
+}
+
+const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid for nothing so far", approval_needed: "Would be paid", outcome_unknown: "May be paid" };
+/** The same step as the core's, for a person who is not the agent. */
+const STEPS = {
+  approval_needed: "Approve or refuse it. Nothing is signed or sent until you do.",
+  duplicate_charge: "Ask the seller to pay the second transfer back, and show both transactions.",
+  paid_not_delivered: "Do not pay again. Show the seller the claim (payer.claim), and ask for the answer or the money back.",
+  outcome_unknown: "Do not pay again. Let the agent read the chain: npx counterfoil resume <journal> --rpc …",
+};

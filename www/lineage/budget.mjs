@@ -1,0 +1,51 @@
+// Spent, reserved, left: one bar for each token, or for each intent at the top that has a budget. The numbers are the core's.
+
+import { element } from "../build.mjs";
+import { visibleAscii } from "../core.mjs";
+import { money, placeOf, unitOf, amountOf } from "./money.mjs";
+import { nameOf } from "./row.mjs";
+
+/** The strip as elements. */
+export function budgets({ totals }, rows) {
+  const tops = rows.filter((row) => row.kind === "intent" && row.depth === 0);
+  const one = tops.length === 1 ? tops[0] : undefined;
+  if (!totals.length) {
+    return [element("p", { class: "nothing" }, "Nothing was spent and nothing is held.", one?.budget === undefined ? "" : [" The budget is ", element("strong", {}, visibleAscii(one.budget)), " atomic units."])];
+  }
+  return totals.map((total) => bar(total, one, totals.length === 1 ? tops.filter((top) => top.budget !== undefined).length : 0));
+}
+
+function bar({ network, asset, settled, reserved, refundOwed, refunded }, top, budgeted) {
+  const sums = [BigInt(settled), BigInt(reserved)];
+  const spent = sums[0] + sums[1];
+  const cap = top?.budget === undefined ? undefined : BigInt(top.budget);
+  const whole = cap !== undefined && cap > spent ? cap : spent;
+  const left = cap === undefined ? undefined : cap > spent ? cap - spent : 0n;
+  const over = cap !== undefined && spent > cap ? spent - cap : undefined;
+  const part = (name, amount) => {
+    const piece = element("span", { class: `part ${name}` });
+    piece.style.width = `${whole === 0n ? 0 : Number((amount * 10000n) / whole) / 100}%`;
+    return piece;
+  };
+  const say = (amount) => `${amountOf(String(amount), network, asset)} ${unitOf(network, asset)}`;
+  const words = `Spent ${say(settled)}, reserved ${say(reserved)}${left === undefined ? "" : `, left ${say(left)} of ${say(cap)}`}`;
+  const strip = element("div", { class: "strip", role: "img", "aria-label": words }, part("spent", sums[0]), part("reserved", sums[1]), left ? part("left", left) : undefined);
+  if (over !== undefined) {
+    const mark = element("span", { class: "cap", title: "The budget ends here" });
+    mark.style.left = `${Number((cap * 10000n) / spent) / 100}%`;
+    strip.append(mark);
+  }
+  const number = (name, label, about, amount) => element("div", { class: `number ${name}` },
+    element("dt", {}, element("span", { class: "key", "aria-hidden": "true" }), label), element("dd", {}, money(String(amount), network, asset), element("span", { class: "about" }, about)));
+  return element("div", { class: "budget" },
+    element("p", { class: "of-what" }, top ? element("strong", {}, nameOf(top)) : element("strong", {}, "Everything in these documents"), element("span", { class: "note" }, ` on ${placeOf(network)}`)),
+    strip,
+    element("dl", { class: "numbers" },
+      number("spent", "Spent", "money that moved", settled),
+      number("reserved", "Reserved", "in flight or unknown: counts as spent until it is known", reserved),
+      left === undefined
+        ? element("div", { class: "number" }, element("dt", {}, "Left"), element("dd", {}, element("span", { class: "money" }, "–"), element("span", { class: "about" }, budgeted ? "budgets stand at their intents below" : "no budget was set")))
+        : over === undefined ? number("left", "Left", `of a budget of ${say(cap)}`, left) : number("over", "Over budget", `the budget was ${say(cap)}`, over),
+      refundOwed === "0" ? undefined : number("owed", "Owed back to you", "moved twice for one purchase", refundOwed),
+      refunded === "0" ? undefined : number("back", "Refunded", "the chain shows that it came back", refunded)));
+}

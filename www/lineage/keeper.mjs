@@ -1,0 +1,83 @@
+// Holds the documents and asks the core about them: in a worker where the browser has one for us, else in the page.
+
+import { CounterfoilError, lineage, verifyLineage, verifyReceipt } from "../core.mjs";
+import { bundleOf, contentsOf } from "./documents.mjs";
+
+export class Keeper {
+  #documents = [];
+  #view;
+  #contents;
+
+  /**
+   * Reads documents, `{name, text}`, together. What can't be read is left out and named in `refused`, so that one broken file hides none of the others.
+   * Gives the view without its nodes, a report on each document, and the rows apart.
+   */
+  open(documents) {
+    const refused = [];
+    let read = documents;
+    for (;;) {
+      try {
+        this.#view = read.length ? lineage(read.map(({ text }) => text)) : undefined;
+        break;
+      } catch (error) {
+        const [, at] = /^bundles\[(\d+)\]/.exec(error.field ?? "") ?? [];
+        if (!(error instanceof CounterfoilError) || at === undefined) throw error;
+        refused.push({ name: read[at].name, error: said(error) });
+        read = read.filter((_, index) => index !== Number(at));
+      }
+    }
+    this.#documents = read;
+    this.#contents = undefined;
+    const { rows = [], nodes: _, ...head } = this.#view ?? {};
+    const documents_ = read.map(({ name, text }) => ({ name, length: text.length, report: verifyLineage(text) }));
+    return { head: { ...head, documents: documents_, refused }, rows };
+  }
+
+  /** The receipt of each record of an intent: `[{name, text, report}]`. */
+  receipts(intentId, now) {
+    return (this.#found().records.get(intentId) ?? []).map((one) => {
+      const text = bundleOf(one);
+      try {
+        return { name: one.name, text, report: verifyReceipt(text, { now }) };
+      } catch (error) {
+        if (!(error instanceof CounterfoilError)) throw error;
+        return { name: one.name, text, error: said(error) };
+      }
+    });
+  }
+
+  /** What a person is asked about an intent. */
+  request(intentId) {
+    return this.#found().asked.get(intentId);
+  }
+
+  /** The attempts of these ids as they are recorded: `[{name, intentId, attempt, request}]`. */
+  attempts(ids) {
+    const found = [];
+    for (const [intentId, records] of this.#found().records) {
+      for (const { name, record } of records) {
+        for (const attempt of record.attempts ?? []) {
+          if (ids.includes(attempt.attemptId) && !found.some((one) => same(one.attempt, attempt))) found.push({ name, intentId, attempt, request: record.request });
+        }
+      }
+    }
+    return found;
+  }
+
+  /** The whole view as the core tells it, as JSON. */
+  exported() {
+    return JSON.stringify(this.#view, null, 1);
+  }
+
+  #found() {
+    this.#contents ??= contentsOf(this.#documents);
+    return this.#contents;
+  }
+}
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** What of an error crosses to the page. */
+export function said({ code, field, message }) {
+  return { code, field, message };
+}

@@ -1,0 +1,37 @@
+// A page that `npx counterfoil inspect` serves: it shows the journals as they grow. The server is the page's own, on this machine.
+
+import { show } from "./views.mjs";
+
+/** Shows what the server at `path` has, now and whenever it says that there is more. */
+export function follow(path, lineage) {
+  show("lineage");
+  const told = document.querySelector("[data-part=brought]");
+  let first = true;
+  const read = async () => {
+    const answer = await fetch(`${path}/documents`, { cache: "no-store" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const documents = await answer.json();
+    await (first ? lineage.open(documents) : lineage.refresh(documents));
+    first = false;
+  };
+  const changes = new EventSource(`${path}/changes`);
+  // One reading at a time, and one more where something changed meanwhile.
+  let reading = false;
+  let again = false;
+  changes.addEventListener("message", async () => {
+    again = true;
+    if (reading) return;
+    reading = true;
+    while (again) {
+      again = false;
+      try {
+        await read();
+        told.textContent = "Live: what is written to the journals shows here.";
+      } catch {
+        told.textContent = "The journals can't be read now.";
+      }
+    }
+    reading = false;
+  });
+  changes.addEventListener("error", () => { told.textContent = "No longer live: counterfoil inspect has ended. What is shown is the last that it told."; });
+}
