@@ -1,22 +1,16 @@
 //! Strict JSON (RFC 8259 within I-JSON) and its canonical text (RFC 8785).
 //!
 //! A reader of our own, because money depends on what ordinary readers forgive or forget: duplicate members (found after
-//! escapes are decoded), the literal text of a number, the order of members, lone surrogates. A [`Json`] printed with
-//! [`Json::to_text`] keeps member order and number literals as they came.
+//! escapes are decoded), the literal text of a number, the order of members, lone surrogates. It is the crate `json`; a value, and what is read
+//! from one, stands here. A [`Json`] printed with [`Json::to_text`] keeps member order and number literals as they came.
 
-mod canonical;
 mod read;
 mod write;
 
-pub use canonical::canonicalize;
-pub use read::{parse, parse_bytes, utf8};
+pub use counterfoil_json::{MAX_DEPTH, MAX_LEN};
+pub use read::{canonical_bytes, canonicalize, parse, parse_bytes, utf8};
 
 use crate::error::{Code, Error};
-
-/// Deepest nesting accepted.
-pub const MAX_DEPTH: usize = 64;
-/// Largest text accepted by [`parse`], in bytes.
-pub const MAX_LEN: usize = 64 << 20;
 
 /// One JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -225,7 +225,7 @@ mod bindings {
     #[cfg(feature = "verify")]
     #[wasm_bindgen(js_name = canonicalSha256)]
     pub fn canonical_sha256(json: &[u8]) -> Option<Vec<u8>> {
-        let text = canonicalize(json)?;
-        Some(sha256(text.as_bytes()))
+        let bytes = json::utf8(json).and_then(json::canonical_bytes).ok()?;
+        Some(sha256(&bytes))
     }
 }

@@ -12,11 +12,12 @@ use crate::shell::{cargo, files, root, run, target};
 
 const MUTATIONS: &str = "tests/model/mutations";
 /// What the scratch copy needs to build the model.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
     "src",
+    "json",
     "secp256k1",
     "modules",
     "tests/curve",
