@@ -12,7 +12,7 @@ import { build } from "esbuild";
 
 const folder = resolve(process.argv[2]);
 const at = (...parts) => join(folder, ...parts);
-const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", postgres: "postgres/index.mjs", gateway: "gateway/index.mjs" };
+const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", browser: "browser/index.mjs", postgres: "postgres/index.mjs", gateway: "gateway/index.mjs" };
 
 /** Most bytes of each module, gzipped. A build that was not asked to be small is not measured. */
 const budgets = { counterfoil: 800_000, verify: 500_000, verify_simd: 500_000 };

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
 const home = dirname(require.resolve("counterfoil/package.json"));
-const subPaths = ["counterfoil", "counterfoil/core", "counterfoil/verify", "counterfoil/raw", "counterfoil/node", "counterfoil/postgres", "counterfoil/gateway", "counterfoil/inline"];
+const subPaths = ["counterfoil", "counterfoil/core", "counterfoil/verify", "counterfoil/raw", "counterfoil/node", "counterfoil/browser", "counterfoil/postgres", "counterfoil/gateway", "counterfoil/inline"];
 const abc = new TextEncoder().encode("abc");
 const sha256OfAbc = "0xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; // FIPS 180-2, B.1
 const runtimeNames = async (subPath) => Object.keys(await import(subPath)).filter((name) => name !== "default" && name !== "module.exports").sort();

@@ -188,6 +188,8 @@ fn page() -> Result<Count> {
         });
     };
     install()?;
+    // The chain and the seller of the purchases in a page.
+    npm_ci(&root().join("demo"))?;
     node_tests("tests/page", |node| {
         node.env("CHROMIUM", &chromium);
     })

@@ -1,0 +1,3 @@
+// counterfoil/browser: what needs a browser's storage.
+
+export { indexedDbJournal } from "./journal.mjs";
