@@ -1,15 +1,17 @@
 // Eight processes pay from one key through one journal in PostgreSQL. The chain is real, the seller is the official one, and what
-// was paid is counted from the token's own logs.
+// was paid is counted from the token's own logs. Where they are killed at random, answers are lost and sources fail as well.
 
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import http from "node:http";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { postgresJournal } from "counterfoil/postgres";
 import { KEYS, USDC, startChain } from "../../demo/chain.mjs";
+import { FAULTS } from "../../demo/faults.mjs";
 import { REPORT, startSeller } from "../../demo/seller.mjs";
 import { postgres } from "./postgres-server.mjs";
 
@@ -34,17 +36,17 @@ after(async () => {
 
 let places = 0;
 /** A seller and a table of their own. */
-async function market({ leaseMs } = {}) {
+async function market({ leaseMs, fault, rpc = chain.url } = {}) {
   const n = ++places;
   const payTo = `0x${createHash("sha256").update(`workers ${n}`).digest("hex").slice(0, 40)}`;
-  const seller = await startSeller({ chain, payTo, keepsAnswers: true });
+  const seller = await startSeller({ chain, payTo, keepsAnswers: true, fault });
   stopping.push(seller.stop);
   const table = `workers_${n}`;
   const journal = postgresJournal({ pool, table });
 
   /** A process, ready when it has settled what was left open. `buy(id)` gives what it tells, or undefined when it dies before. */
   function worker() {
-    const argument = JSON.stringify({ pool: config, table, rpc: chain.url, url: seller.url, leaseMs });
+    const argument = JSON.stringify({ pool: config, table, rpc, url: seller.url, leaseMs });
     const child = fork(file, [argument], { env: { ...process.env, WORKER_KEY: KEYS.payer } });
     stopping.push(() => child.kill("SIGKILL"));
     const waiting = new Map();
@@ -151,16 +153,66 @@ function random(seed) {
   };
 }
 
+/** What goes wrong beside the kills, until it is calm: each kind, and how often it struck. */
+function weather(draw) {
+  const struck = {};
+  const sky = { calm: false, struck };
+  const strikes = (kind, chance) => !sky.calm && draw() < chance && (struck[kind] = (struck[kind] ?? 0) + 1);
+  const refusal = { status: 503, headers: { "content-type": "text/plain" }, body: Buffer.from("Busy, try later") };
+  FAULTS.weather = () => ({
+    settle: async (run) => {
+      const result = await run();
+      if (result.success && strikes("facilitator dies", 0.06)) throw new Error("socket hang up");
+      return result;
+    },
+    before: async () => (strikes("refused unseen", 0.06) ? refusal : undefined),
+    after: async (answer, res, seller) => {
+      if (answer.status !== 200) return false;
+      if (strikes("answer cut", 0.1)) return res.socket.destroy(), true;
+      if (strikes("answer 500", 0.05)) return seller.write(res, { ...refusal, status: 500 }), true;
+      if (strikes("second 402", 0.05)) return seller.write(res, await seller.challenge()), true;
+      return false;
+    },
+  });
+  return Object.assign(sky, { strikes });
+}
+
+/** A source that fails, or has no logs, beside the true one: the two have to agree. */
+async function badSource({ strikes }) {
+  const server = http.createServer(async (req, res) => {
+    const parts = [];
+    for await (const part of req) parts.push(part);
+    const body = Buffer.concat(parts);
+    if (strikes("source down", 0.04)) return res.writeHead(503).end();
+    const answer = await fetch(chain.url, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const told = await answer.json();
+    if (JSON.parse(body).method === "eth_getLogs" && strikes("no logs", 0.08)) told.result = [];
+    res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(told));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  stopping.push(() => (server.closeAllConnections(), server.close()));
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
 test("eight processes killed at random: no intent pays twice, no payment is lost, every attempt ends", { timeout: 900_000 }, async (t) => {
   const seed = Number(process.env.COUNTERFOIL_SEED ?? Date.now() % 1_000_000);
   t.diagnostic(`seed ${seed}`);
   const draw = random(seed);
-  const { worker, books, intents, name, seller } = await market({ leaseMs: 2000 });
-  const end = Date.now() + (everything ? 300_000 : 30_000);
+  const sky = weather(random(seed + 1));
+  const rpc = [chain.url, await badSource(sky)];
+  const { worker, books, intents, name, seller } = await market({ leaseMs: 2000, fault: "weather", rpc });
   const counts = { processes: 0, kills: 0, answers: 0 };
   const open = []; // begun, and nobody has had the answer yet
-  const ids = new Set();
+  const ids = new Set([name(0)]);
   const living = new Set();
+  // Where one purchase takes long, eight at once take longer: nobody is killed faster than anything can happen.
+  const begun = Date.now();
+  const scout = worker();
+  await scout.started;
+  await bought(scout, name(0));
+  scout.kill();
+  const pace = Date.now() - begun;
+  const end = Date.now() + (everything ? 300_000 : 30_000);
 
   /** A new purchase, or one that another is at or that a dead one left. */
   function chosen() {
@@ -194,7 +246,8 @@ test("eight processes killed at random: no intent pays twice, no payment is lost
 
   async function killer() {
     while (Date.now() < end) {
-      await wait(100 + draw() * 900);
+      const chance = draw();
+      await wait(Math.max(100 + chance * 900, pace * chance * 2));
       const victims = [...living];
       const victim = victims[Math.floor(draw() * victims.length)];
       if (!victim) continue;
@@ -207,6 +260,7 @@ test("eight processes killed at random: no intent pays twice, no payment is lost
 
   await Promise.all([...Array.from({ length: 8 }, slot), killer()]);
 
+  sky.calm = true;
   // One more worker settles what was left: what was sent has its end before anything is bought again.
   const last = worker();
   const resumed = await last.started;
@@ -219,5 +273,6 @@ test("eight processes killed at random: no intent pays twice, no payment is lost
   const records = await books(ids.size);
   assert.equal((await intents()).length, records.length);
   assert.ok(counts.kills > 0 && counts.answers > 0);
+  t.diagnostic(`faults: ${Object.entries(sky.struck).map(([kind, times]) => `${kind} ${times}`).join(", ")}`);
   t.diagnostic(`${counts.processes} processes, ${counts.kills} kills, ${ids.size} intents, ${records.length} transfers, ${seller.payments.length} sends, ${counts.answers} answers`);
 });

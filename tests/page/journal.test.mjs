@@ -154,7 +154,7 @@ async function dieWriting(page) {
   await kill(page);
 }
 
-test("a tab is killed in the middle of a commit: nothing of it stands, and its lease is free at once", async () => {
+test("a tab is killed in the middle of a commit: nothing of it stands, and its lease is free at once", { timeout: 120_000 }, async () => {
   const name = place();
   const [dying, other] = await tabs(2);
   await open(dying, name);
