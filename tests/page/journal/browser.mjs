@@ -1,6 +1,6 @@
 // Tabs of one origin in a Chromium whose storage is on the disk: each in a process of its own, which can be killed.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -23,7 +23,6 @@ async function script() {
 
 /** Serves one page, its script and the core's module on loopback. */
 async function serve() {
-  const { readFileSync } = await import("node:fs");
   const files = {
     "/": ["text/html", '<!doctype html><title>tab</title><body><script type="module" src="/tab.mjs"></script>'],
     "/tab.mjs": ["text/javascript", await script()],
