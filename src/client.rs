@@ -18,6 +18,7 @@ pub mod approve;
 mod buy;
 mod cancel;
 mod claim;
+mod drift;
 mod effect;
 mod hand_over;
 pub mod history;

@@ -33,7 +33,7 @@ use crate::receipt::record::{self, Attempt, Record};
 use crate::sorting::{set, sort_by};
 use purchase::{Purchase, Transfer};
 pub use refunds::Given;
-use refunds::Owed;
+use refunds::{Owed, Returned};
 
 /// The findings of the bundles, in an order that does not depend on the order of the bundles: by the text of the
 /// code, then by intents and attempts. Errors, each at `bundles[n]`: those of the JSON reader, those of a bundle ([`crate::receipt::verify`]).
@@ -64,19 +64,29 @@ pub(crate) struct OwedBack {
     pub amount: (Amount, Address, Network),
     /// How much of it went back.
     pub refunded: Amount,
+    /// The attempt that was charged, and which of its authorizations.
+    pub attempt: (String, usize),
+    /// What gave it back.
+    pub returns: Vec<Returned>,
 }
 
 /// The findings about these purchases, and what is owed back.
 pub(crate) fn findings(purchases: &Purchases, given: &[Given]) -> (Vec<Finding>, Vec<OwedBack>) {
     let mut found = Vec::new();
     let owed = duplicates(purchases, &mut found);
-    refunds::credit(&mut found, &owed, given);
+    let returns = refunds::credit(&mut found, &owed, given);
     let back = owed.iter().filter_map(|one| {
         let finding = found.get(one.finding)?;
         Some(OwedBack {
             intent_id: one.transfer.intent_id.to_owned(),
             amount: finding.amount.clone()?,
             refunded: finding.refunded.unwrap_or(Amount::ZERO),
+            attempt: (one.transfer.attempt.id.to_owned(), one.transfer.slot.part),
+            returns: returns
+                .iter()
+                .filter(|(of, _)| *of == one.finding)
+                .map(|(_, returned)| returned.clone())
+                .collect(),
         })
     });
     let back = back.collect();

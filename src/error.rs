@@ -334,6 +334,7 @@ registry! {
     ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; its payment counts once.";
     ResponseShared "response_shared" AskHuman Possible "Receipts of different payments name one and the same answer.";
     QuotesAccumulating "quotes_accumulating" ReadOrder Possible "One open intent holds several offers that can still be paid.";
+    DriftRefused "drift_refused" AskHuman None "The call drifts from what was paid for so far, in the way that the field names, and the policy does not let it pass unasked.";
     DriftNearRepeat "drift_near_repeat" AskHuman Possible "A call that is the same but for its wording was paid for while an earlier one was still open.";
     DriftNewRecipient "drift_new_recipient" AskHuman Possible "An operation that paid one recipient so far paid another.";
     DriftPriceStep "drift_price_step" AskHuman Possible "An operation cost more than twice what it ever cost.";

@@ -72,6 +72,8 @@ pub mod tree;
 
 pub mod approval;
 
+pub mod drift;
+
 pub mod outcome;
 
 pub mod attempt;

@@ -8,13 +8,14 @@ mod cost;
 mod drift;
 mod family;
 mod node;
+mod prov;
 mod verify;
 mod view;
 
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::conflict::{purchase, Given};
-use crate::error::{Code, Error};
+use crate::conflict::{self, purchase, Given};
+use crate::error::Error;
 use crate::json::{self, Json};
 use crate::receipt::record::{self, Record};
 use crate::sorting::map;
@@ -52,15 +53,20 @@ pub fn lineage(texts: &[&str], options: &Options) -> Result<Json, Error> {
     let sources = Sources::read(texts)?;
     let read = sources.records()?;
     let purchases = purchase::purchases(&read)?;
-    let family = Family::new(&read, &sources.bundles)?;
-    if options
-        .root
-        .as_ref()
-        .is_some_and(|root| family.get(root).is_none())
-    {
-        return Err(Error::new(Code::IntentUnknown, "root"));
-    }
+    let family = Family::rooted(&read, &sources.bundles, options)?;
     view::view(&family, &purchases, &sources.chains, options)
+}
+
+/// The graph behind it as a PROV-JSON document. Errors: those of [`lineage`].
+pub fn prov(texts: &[&str], options: &Options) -> Result<Json, Error> {
+    let sources = Sources::read(texts)?;
+    let read = sources.records()?;
+    let purchases = purchase::purchases(&read)?;
+    let (_, back) = conflict::findings(&purchases, &options.refunds);
+    let family = Family::rooted(&read, &sources.bundles, options)?;
+    let walked = family.walk(options.root.as_deref());
+    let members: Vec<_> = walked.iter().map(|(member, _)| *member).collect();
+    Ok(prov::document(&node::nodes(&family, &members, &back)?))
 }
 
 /// The bundles, and the chains of those that came as journals.

@@ -7,6 +7,7 @@ mod recipient;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::Method;
+use crate::drift::{Rule, Rules};
 use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::mpp::challenge::Challenge;
@@ -24,7 +25,7 @@ pub const DEFAULT_ATTEMPTS: u64 = 3;
 /// field pay at most.
 pub const DEFAULT_FEE: u64 = 50_000;
 
-const MEMBERS: [&str; 12] = [
+const MEMBERS: [&str; 13] = [
     "maxWindow",
     "perCall",
     "perIntentTree",
@@ -37,6 +38,7 @@ const MEMBERS: [&str; 12] = [
     "approve",
     "approvers",
     "upto",
+    "drift",
 ];
 
 /// The payer's rules. Without a cap for one call and without an approval nothing is paid.
@@ -54,6 +56,7 @@ pub struct Policy {
     approve: bool,
     approvers: Vec<Address>,
     upto: bool,
+    drift: Option<Rules>,
 }
 
 /// So much within so many seconds.
@@ -127,7 +130,7 @@ pub enum Decision {
     Allow,
     /// A person is to be asked.
     Ask {
-        /// Why: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap` or `over_recipient_cap`.
+        /// Why: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap`, `over_recipient_cap`, `over_budget`, or the code of a drift.
         reason: String,
     },
 }
@@ -276,6 +279,7 @@ impl Policy {
                 .read_opt("approvers", |list| list.as_list(Address::from_json))?
                 .unwrap_or_default(),
             upto: json.read_opt("upto", Json::as_bool)?.unwrap_or(false),
+            drift: json.read_opt("drift", Rules::from_json)?,
         })
     }
 
@@ -297,6 +301,20 @@ impl Policy {
     /// Whether there is a person to ask at once. Else what has to be asked is written down, for whoever approves.
     pub fn asks_at_once(&self) -> bool {
         self.approve
+    }
+
+    /// What becomes of a call that drifts; nothing where the policy does not say.
+    pub fn drift(&self) -> Option<Rules> {
+        self.drift
+    }
+
+    /// To be asked about drift or refused for it, as the rule says. Error: `drift_refused`.
+    pub fn ask_of(&self, rule: Rule, reason: Code, name: &str) -> Result<Decision, Error> {
+        let field = format!("policy.drift.{name}");
+        match rule {
+            Rule::Ask => self.ask(reason.as_str(), Code::DriftRefused, &field),
+            Rule::Refuse => Err(Error::new(Code::DriftRefused, field)),
+        }
     }
 
     fn can_ask(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Unix seconds, and the dates of HTTP (RFC 9110 §5.6.7).
+//! Unix seconds, the dates of HTTP (RFC 9110 §5.6.7) and of RFC 3339.
 
 use crate::amount::Amount;
 use crate::error::{Code, Error};
@@ -93,6 +93,19 @@ pub fn parse_rfc3339(text: &str) -> Option<Seconds> {
     }
     let local = (days_before(year, month) + day - 1) * 86_400 + seconds_of_day(clock)?;
     local.checked_add_signed(-offset)
+}
+
+/// Date and time of day in the profile of RFC 3339, at `Z`; nothing past the year 9999.
+pub fn to_rfc3339(seconds: Seconds) -> Option<String> {
+    let (days, clock) = (seconds / 86_400, seconds % 86_400);
+    // No year is longer than 366 days: from there it is not far.
+    let year = (1970 + days / 366..=9999).find(|year| days < days_before(year + 1, 1))?;
+    let month = (1..=12).rev().find(|month| days_before(year, *month) <= days)?;
+    let day = days - days_before(year, month) + 1;
+    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
+    ))
 }
 
 /// `hh:mm:ss`, a leap second included.

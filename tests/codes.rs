@@ -29,6 +29,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("tests/permit2.rs", &["permit2_unsupported"]),
     ("tests/split.rs", &["partly_paid"]),
+    ("tests/tree/drift.rs", &["drift_refused"]),
     (
         "tests/hand_over.rs",
         &[

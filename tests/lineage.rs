@@ -2,6 +2,10 @@
 
 #[path = "client/host.rs"]
 mod host;
+#[path = "lineage/prov.rs"]
+mod prov;
+#[path = "lineage/refunds.rs"]
+mod refunds;
 #[path = "lineage/town.rs"]
 mod town;
 

@@ -1,5 +1,7 @@
 //! Children narrow: what is bought under an intent counts against it, whoever buys it and whatever it is called; and what a person is asked.
 
+#[path = "tree/drift.rs"]
+mod drift;
 #[path = "client/host.rs"]
 mod host;
 #[path = "tree/workers.rs"]

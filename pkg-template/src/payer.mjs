@@ -139,10 +139,13 @@ export function createPayer(options) {
     open();
     const all = new Map();
     for await (const { key, value } of host.journal.scan("intent/")) all.set(key.slice("intent/".length), decoder.decode(value));
-    const { places = [], approvals = [], asked = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
+    const { places = [], approvals = [], asked = [], entries = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
     const family = root === undefined ? undefined : familyOf(root, all, places);
     const intents = family === undefined ? [...all.values()] : [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
     const kept = Object.entries({ places, approvals, asked }).map(([name, list]) => [name, list.filter(({ intentId }) => family?.has(intentId) ?? true)]);
+    // What of each approval is used.
+    const under = new Set(kept[1][1].map(({ hash }) => hash));
+    kept.push(["entries", entries.filter(({ approval }) => under.has(approval))]);
     const placed = Object.fromEntries(kept.filter(([, list]) => list.length > 0));
     // Records are placed as they stand in the journal: nothing is read and written again on the way.
     const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer, ...placed });

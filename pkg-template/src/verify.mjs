@@ -48,9 +48,17 @@ export function verifyLineage(bundle) {
   return callAny("verifyLineage", { bundle: text(bundle, "bundle") });
 }
 
-export function lineage(bundles, options = {}) {
+export function lineage(bundles, options) {
+  return lineageCall("lineage", bundles, options);
+}
+
+export function lineageProv(bundles, options) {
+  return lineageCall("lineageProv", bundles, options);
+}
+
+function lineageCall(name, bundles, options = {}) {
   const { root, refunds, threshold } = object(options, "options");
-  return callAny("lineage", { bundles: texts(bundles), root, refunds, threshold });
+  return callAny(name, { bundles: texts(bundles), root, refunds, threshold });
 }
 
 function texts(bundles) {

@@ -95,6 +95,12 @@ export interface Policy {
    */
   upto?: boolean;
   /**
+   * What becomes of a call that drifts from what this wallet paid for so far, before anything is signed; of every process that shares the journal, and where nothing is said, nothing.
+   * One word is for all but `split`. Where nobody can be asked, and by `"refuse"`: `drift_refused`. The rules are those of the lineage's flags, told once, not call by call: `nearRepeat` while
+   * the end of the earlier call is not known; `split` about payments just below `threshold`.
+   */
+  drift?: DriftRule | { nearRepeat?: DriftRule; newRecipient?: DriftRule; priceStep?: DriftRule; capApproach?: DriftRule; split?: DriftRule; threshold?: Amount };
+  /**
    * Asked before anything is signed, for what a cap or a budget would refuse. With `approvers` a yes is what one of them signed: anything else is
    * `approval_untrusted`.
    */
@@ -105,6 +111,7 @@ export interface Policy {
    */
   approvers?: Address[];
 }
+export type DriftRule = "ask" | "refuse";
 export interface Payer {
   /**
    * Resolves only with the seller's answer; throws CounterfoilError when unpaid, unknown or undelivered. Aborting before the send releases the reservation; after it
@@ -199,7 +206,7 @@ export interface IntentInit {
 /** What a person is asked. */
 export interface ApprovalRequest {
   intentId: string;
-  /** The first of `reasons`: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap`, `over_recipient_cap`, `over_budget`. */
+  /** The first of `reasons`: `no_cap`, `over_cap`, `over_tree_cap`, `over_wallet_cap`, `over_recipient_cap`, `over_budget`, or the code of a drift. */
   reason: string; reasons: string[];
   amount: Amount; network: Network; asset: Address;
   /** Of this token, by this payer: held, unknown and settled. */

@@ -82,6 +82,16 @@ export function lineage(bundles: (string | Uint8Array)[], options?: {
   root?: string; threshold?: Amount;
   refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[];
 }): LineageView;
+/**
+ * The same graph as a PROV-JSON document (W3C), for tools that read provenance: `JSON.stringify` of it is the file. Attempts, sends, observations, reads and hand-overs are activities,
+ * what they used and left behind are entities, actors and payers are agents. docs/formats.md has the vocabulary. Throws as `lineage`.
+ */
+export function lineageProv(bundles: (string | Uint8Array)[], options?: {
+  root?: string;
+  refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[];
+}): ProvDocument;
+/** By the kind of a record and its id. */
+export interface ProvDocument { prefix: Record<string, string>; [kind: string]: Record<string, unknown> }
 export interface LineageView {
   /** The intent at the top; empty where there are several. */
   root: string;
@@ -101,7 +111,7 @@ export interface LineageView {
 }
 export interface LineageCost { network: Network; asset: Address; settled: Amount; reserved: Amount; refundOwed: Amount; refunded: Amount }
 export interface LineageNode {
-  v: 1; id: Hex; kind: "intent" | "hand_over" | "quote" | "attempt" | "authorization" | "send" | "observation" | "resolution" | "receipt" | "claim" | "approval";
+  v: 1; id: Hex; kind: "intent" | "hand_over" | "quote" | "attempt" | "authorization" | "send" | "observation" | "resolution" | "receipt" | "claim" | "refund" | "approval";
   at: Seconds; actor: string; intentId: string; parents: Hex[]; prev?: Hex; [fact: string]: unknown;
 }
 export interface LineageRow {

@@ -3,7 +3,7 @@
 use super::history::Token;
 use super::offers::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
-use super::{approve, order, recheck, recover, told, tree};
+use super::{approve, drift, order, recheck, recover, told, tree};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Part};
@@ -454,6 +454,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let besides = intent.reservation();
     let approval = approve::covering(state, &choice.terms, &besides, context)?;
     let place = tree::place(state, context)?;
+    let call = drift::mark(&intent.request, context)?;
     intent.attempts.push(Attempt {
         attempt_id,
         quote_hash: choice.quote_hash,
@@ -477,13 +478,14 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         given_by: None,
     });
     intent.status = Status::Open;
-    let change = WalletChange::Reserve(Reservation {
+    let change = WalletChange::Reserve(Box::new(Reservation {
         id: intent.reservation(),
         spent,
         approval,
+        call,
         place,
         approved: state.granted.clone(),
-    });
+    }));
     state.intent = Some(intent);
     if accumulating {
         let notice = told::notice(state, Code::QuotesAccumulating);

@@ -112,6 +112,7 @@ pub fn page(
                     to: shares(one),
                 },
                 approval: None,
+                call: None,
                 place: None,
                 approved: None,
             });

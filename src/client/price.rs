@@ -2,7 +2,7 @@
 
 use super::offers::{self, choose};
 use super::record::{Intent, Reservation, WalletChange};
-use super::{approve, buy, fail, persist, told, tree, Context, Effect, Phase, State, Then};
+use super::{approve, buy, drift, fail, persist, told, tree, Context, Effect, Phase, State, Then};
 use crate::amount::Amount;
 use crate::approval;
 use crate::authorization::Authorization;
@@ -99,7 +99,7 @@ pub(super) fn ask(state: &mut State, context: Context<'_>) -> Result<Effect, Err
 }
 
 /// Why a person has to be asked, beside what is held under another id than `besides`; empty where nobody has to. Errors: those of
-/// [`tree::decide`] and of [`crate::policy::Policy::decide`].
+/// [`tree::decide`], of [`drift::decide`] and of [`crate::policy::Policy::decide`].
 pub(super) fn reasons(
     state: &State,
     terms: &Terms,
@@ -109,8 +109,10 @@ pub(super) fn reasons(
     let spent = state.wallet.spent_besides(besides);
     let own = context.config.policy.decide(terms, &spent, context.now)?;
     let tree = tree::decide(state, terms, besides, context)?;
+    let drifts = drift::decide(state, terms, besides, context)?;
     let asked = core::iter::once(own)
         .chain(tree)
+        .chain(drifts)
         .filter_map(|decision| match decision {
             Decision::Ask { reason } => Some(reason),
             Decision::Allow => None,

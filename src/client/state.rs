@@ -288,7 +288,7 @@ fn change_to_json(change: &WalletChange) -> Json {
 
 fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
     if let Some(reservation) = json.read_opt("reserve", Reservation::from_json)? {
-        return Ok(WalletChange::Reserve(reservation));
+        return Ok(WalletChange::Reserve(Box::new(reservation)));
     }
     if let Some(id) = json.read_opt("spend", Json::as_string)? {
         return Ok(match json.read_opt("amount", Amount::from_json)? {

@@ -6,7 +6,7 @@
 //! is counted. From there on both are one.
 
 use super::record::{Handed, Intent, Quote, Rail, Reservation, WalletChange};
-use super::{buy, fail, hand_over, persist, recover, tree, Context, Effect, Phase, State, Then};
+use super::{buy, drift, fail, hand_over, persist, recover, tree, Context, Effect, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
@@ -293,10 +293,11 @@ fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Ef
             to: Vec::new(),
         },
         approval: None,
+        call: drift::mark(&intent.request, context)?,
         place: Some(tree::handed(state, given.budget, context)?),
         approved: None,
     };
-    let change = WalletChange::Reserve(reservation);
+    let change = WalletChange::Reserve(Box::new(reservation));
     Ok(persist(state, Some(change), Then::Reenter, context))
 }
 

@@ -4,8 +4,8 @@
 //! whatever process, meets what the others hold.
 
 use super::effect::{Record, Write};
-use super::record::{self, Intent, Wallet, WalletChange};
-use super::{Config, Context, Start, State};
+use super::record::{self, Intent, Reservation, Wallet, WalletChange};
+use super::{drift, Config, Context, Start, State};
 use crate::amount::Amount;
 use crate::error::{Code, Error};
 use crate::intent;
@@ -86,7 +86,7 @@ pub(super) fn path(state: &State, context: Context<'_>) -> Vec<String> {
 
 /// What the places above a purchase, its own included, say of its terms, beside what is held under another id than `besides`. Errors in this
 /// order: those of [`place`], `bad_lineage` (the payer's root is not above it), `intent_expired`, `recipient_forbidden`, and with nobody to ask
-/// `over_budget` and `over_cap`.
+/// `over_budget`, `drift_refused` and `over_cap`.
 pub(super) fn decide(
     state: &State,
     terms: &Terms,
@@ -124,24 +124,25 @@ pub(super) fn decide(
     if places().any(stranger) {
         return Err(Error::new(Code::RecipientForbidden, "intent.recipients"));
     }
-    let under = |above: &str| -> Vec<Spent> {
+    let under = |above: &str| -> Vec<&Reservation> {
         let below = |id| paths.of(id).is_ok_and(|path| path.contains(&above));
         let entries = wallet.entries.iter().filter(|entry| entry.id != besides);
-        let below = entries.filter(|entry| below(entry.intent_id()));
-        below.map(|entry| entry.spent.clone()).collect()
+        entries.filter(|entry| below(entry.intent_id())).collect()
     };
     let mut decisions = Vec::new();
     for place in places() {
         let Some(budget) = place.budget else { continue };
         let spent = under(&place.intent_id);
         // A budget is of one token: another one would be new room.
-        let mixed = spent.iter().any(|entry| !entry.is_on(terms));
-        if mixed || passes(budget, terms, spent.iter()) {
+        let mixed = spent.iter().any(|entry| !entry.spent.is_on(terms));
+        if mixed || passes(budget, terms, spent.iter().map(|entry| &entry.spent)) {
             decisions.push(policy.ask("over_budget", Code::OverBudget, "intent.parent")?);
         }
+        decisions.extend(drift::approach(place, &path, &paths, terms, &spent, context)?);
     }
     let root = path.last().copied().unwrap_or_default();
-    decisions.push(policy.decide_tree(terms, &under(root))?);
+    let tree: Vec<Spent> = under(root).into_iter().map(|entry| entry.spent.clone()).collect();
+    decisions.push(policy.decide_tree(terms, &tree)?);
     Ok(decisions)
 }
 

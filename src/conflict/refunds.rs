@@ -8,6 +8,7 @@ use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
 use crate::sorting::sort_by;
+use crate::time::Seconds;
 
 /// A refund that is said to have been made, and the raw reads that show it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,16 @@ impl Given {
     }
 }
 
+/// What a refund transaction gave back of a charge.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Returned {
+    pub amount: Amount,
+    /// The transaction that gave it back.
+    pub transaction: String,
+    /// The time of the final block by which it was read.
+    pub seen: Seconds,
+}
+
 /// A second charge, and the finding that tells of it.
 pub(super) struct Owed<'a> {
     pub transfer: Transfer<'a>,
@@ -45,9 +56,10 @@ impl Owed<'_> {
     }
 }
 
-/// Writes into the findings how much of each second charge went back; what went back whole wakes nobody. A refund counts for what it
+/// Writes into the findings how much of each second charge went back, and gives each such return with its finding; what went back whole wakes nobody. A refund counts for what it
 /// says, never for more than is open. One transfer counts once: the larger refunds choose first, so that none takes what only another fits.
-pub(super) fn credit(found: &mut [Finding], owed: &[Owed], given: &[Given]) {
+pub(super) fn credit(found: &mut [Finding], owed: &[Owed], given: &[Given]) -> Vec<(usize, Returned)> {
+    let mut returns = Vec::new();
     let mut given: Vec<(&Given, String)> = given
         .iter()
         .filter(|one| one.refund.amount > Amount::ZERO)
@@ -81,6 +93,12 @@ pub(super) fn credit(found: &mut [Finding], owed: &[Owed], given: &[Given]) {
         if let Some(finding) = found.get_mut(charge.finding) {
             let before = finding.refunded.unwrap_or(Amount::ZERO);
             finding.refunded = before.checked_add(refund.amount.min(open));
+            let returned = Returned {
+                amount: refund.amount.min(open),
+                transaction: hex::encode(back.transaction),
+                seen: back.seen,
+            };
+            returns.push((charge.finding, returned));
             if refund.amount >= open {
                 finding.severity = Severity::Info;
                 finding.next = Next::Stop;
@@ -88,6 +106,7 @@ pub(super) fn credit(found: &mut [Finding], owed: &[Owed], given: &[Given]) {
             }
         }
     }
+    returns
 }
 
 /// How much of what a finding tells has not gone back; none when all has, or when it is not known how much moved.

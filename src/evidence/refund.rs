@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
+use crate::time::Seconds;
 
 /// A transfer that is owed back.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,8 @@ pub struct Refunded {
     pub transaction: [u8; 32],
     /// The number of its block.
     pub block: u64,
+    /// The time of the final block by which it was read.
+    pub seen: Seconds,
     /// Indexes in the block of the transfers that are enough each, in order. One of them closes one record.
     pub transfers: Vec<u64>,
 }
@@ -107,6 +110,7 @@ pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<
     Ok(Refunded {
         transaction: receipt.transaction,
         block: receipt.block_number,
+        seen: block.timestamp,
         transfers,
     })
 }

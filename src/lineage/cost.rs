@@ -8,10 +8,12 @@ use crate::amount::Amount;
 use crate::authorization::Authorization;
 use crate::conflict::purchase::{Purchase, SlotKey, Transfer};
 use crate::conflict::{OwedBack, Purchases};
+use crate::drift::plus;
 use crate::evidence::{self, Context, VerdictKind};
 use crate::json::Json;
 use crate::network::Network;
 use crate::receipt::record::Attempt;
+use crate::sorting::map;
 
 /// One token.
 pub(super) type Token = (Network, Address);
@@ -64,12 +66,6 @@ impl Cost {
     }
 }
 
-/// A sum that overflows is the largest number there is.
-pub(super) fn plus(one: Amount, other: Amount) -> Amount {
-    one.checked_add(other)
-        .unwrap_or(Amount::from_be_bytes([0xff; 32]))
-}
-
 /// Costs by token.
 pub(super) type Costs = BTreeMap<Token, Cost>;
 
@@ -111,30 +107,63 @@ impl By {
     }
 }
 
-/// How a nonce stands, by what was signed for it, answered and read.
-pub(super) fn standing(purchase: &Purchase, key: &SlotKey, attempts: &[&Attempt]) -> Standing {
-    if let Some(transfer) = transfer(purchase, key) {
-        return Standing::Moved(by(transfer));
-    }
+/// One nonce: what was signed for it, and how it stands by what was answered and read.
+pub(super) struct Slot<'b, 'a> {
+    pub key: &'b SlotKey,
+    pub attempts: &'b [&'a Attempt<'a>],
+    /// The transfer under it.
+    pub moved: Option<&'b Transfer<'a>>,
+    /// The recorded reads prove that it never can land; not asked where they prove that it did.
+    pub void: bool,
+    pub standing: Standing,
+}
+
+/// The nonces of each intent, each judged once.
+pub(super) type Slots<'b, 'a> = BTreeMap<&'b str, Vec<Slot<'b, 'a>>>;
+
+pub(super) fn slots<'b, 'a>(purchases: &'b Purchases<'a>) -> Slots<'b, 'a> {
+    let judged = purchases.iter().map(|(id, purchase)| {
+        let slots = purchase.slots.iter();
+        (
+            *id,
+            slots
+                .map(|(key, attempts)| slot(purchase, key, attempts))
+                .collect(),
+        )
+    });
+    map(judged)
+}
+
+fn slot<'b, 'a>(
+    purchase: &'b Purchase<'a>,
+    key: &'b SlotKey,
+    attempts: &'b [&'a Attempt<'a>],
+) -> Slot<'b, 'a> {
+    let moved = purchase.transfers.iter().find(|transfer| transfer.slot == *key);
+    let void = !moved.is_some_and(|moved| moved.proven) && is_void(key, attempts);
     let mut signed = attempts
         .iter()
         .filter(|one| one.signature.is_some() || one.given)
         .peekable();
-    if signed.peek().is_none() {
-        return Standing::Unsigned;
+    let standing = match (moved, signed.peek()) {
+        (Some(transfer), _) => Standing::Moved(by(transfer)),
+        (None, None) => Standing::Unsigned,
+        (None, Some(_)) if void => Standing::Void,
+        (None, Some(_)) => {
+            let quiet = |one: &&Attempt| one.observed.is_empty() && one.evidence.is_empty() && !one.is_void();
+            match signed.all(quiet) {
+                true => Standing::Sent,
+                false => Standing::Unknown,
+            }
+        }
+    };
+    Slot {
+        key,
+        attempts,
+        moved,
+        void,
+        standing,
     }
-    if is_void(key, attempts) {
-        return Standing::Void;
-    }
-    match signed.all(|one| one.observed.is_empty() && one.evidence.is_empty() && !one.is_void()) {
-        true => Standing::Sent,
-        false => Standing::Unknown,
-    }
-}
-
-/// The transfer under a nonce.
-pub(super) fn transfer<'b, 'a>(purchase: &'b Purchase<'a>, key: &SlotKey) -> Option<&'b Transfer<'a>> {
-    purchase.transfers.iter().find(|transfer| transfer.slot == *key)
 }
 
 fn by(transfer: &Transfer) -> By {
@@ -153,7 +182,7 @@ fn by(transfer: &Transfer) -> By {
 }
 
 /// Whether the recorded reads prove that nothing signed for this nonce can land any more.
-pub(super) fn is_void(key: &SlotKey, attempts: &[&Attempt]) -> bool {
+fn is_void(key: &SlotKey, attempts: &[&Attempt]) -> bool {
     let mut signed: Vec<Authorization> = Vec::new();
     for attempt in attempts {
         if !signed.contains(&attempt.authorization) {
@@ -168,24 +197,22 @@ pub(super) fn is_void(key: &SlotKey, attempts: &[&Attempt]) -> bool {
 }
 
 /// What each intent itself cost.
-pub(super) fn own(purchases: &Purchases, back: &[OwedBack]) -> BTreeMap<String, Costs> {
+pub(super) fn own(slots: &Slots, back: &[OwedBack]) -> BTreeMap<String, Costs> {
     let mut costs: BTreeMap<String, Costs> = BTreeMap::new();
-    for (id, purchase) in purchases {
+    for (id, slots) in slots {
         let own = costs.entry((*id).to_owned()).or_default();
-        for (key, attempts) in &purchase.slots {
-            let token = (key.network.clone(), key.asset);
-            let largest = attempts.iter().map(|one| one.authorization.value()).max();
+        for slot in slots {
+            let token = (slot.key.network.clone(), slot.key.asset);
+            let largest = slot.attempts.iter().map(|one| one.authorization.value()).max();
             let largest = largest.unwrap_or(Amount::ZERO);
-            let cost = match standing(purchase, key, attempts) {
+            let cost = match slot.standing {
                 Standing::Unsigned | Standing::Void => continue,
                 Standing::Sent | Standing::Unknown => Cost {
                     reserved: largest,
                     ..Cost::NONE
                 },
                 Standing::Moved(_) => Cost {
-                    settled: transfer(purchase, key)
-                        .and_then(|one| one.amount)
-                        .unwrap_or(largest),
+                    settled: slot.moved.and_then(|one| one.amount).unwrap_or(largest),
                     ..Cost::NONE
                 },
             };

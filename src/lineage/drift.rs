@@ -2,7 +2,7 @@
 //!
 //! | code | raised when | default |
 //! |---|---|---|
-//! | `drift_near_repeat` | a call of one operation (method, origin, path) with other arguments that are the same but for case, blanks, order, paging and request ids, while an earlier one is still open | within 600 s |
+//! | `drift_near_repeat` | a call of one operation (method, origin, path) with other arguments that are the same but for case, blanks, order, paging and request ids, and the same body, while an earlier one is still open | within 600 s |
 //! | `drift_new_recipient` | an operation that paid one recipient so far pays another | after 3 payments |
 //! | `drift_price_step` | an operation costs more than twice the most that it ever cost, of one token | after 3 payments |
 //! | `drift_cap_approach` | nine tenths of a budget are gone to many children, each of which took a quarter of it at most | 8 children |
@@ -13,50 +13,22 @@
 
 use std::collections::BTreeMap;
 
-use super::cost::{self, plus, Standing, Token};
+use super::cost::{Slots, Standing, Token};
 use super::family::{time, Family, Member};
 use super::Options;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::conflict::Purchases;
+use crate::drift::{self, is_approach, is_just_below, plus, Habit, SPLIT, WINDOW};
 use crate::error::Code;
 use crate::finding::{Finding, Severity};
-use crate::sorting::{set, sort_by};
+use crate::sorting::sort_by;
 use crate::time::Seconds;
-
-/// Seconds within which calls belong together.
-const WINDOW: Seconds = 600;
-/// Payments after which an operation has a habit.
-const HABIT: usize = 3;
-/// Payments that make a split.
-const SPLIT: usize = 3;
-/// Children that are many.
-const MANY: usize = 8;
-/// Parts of a request that change from page to page, or from try to try.
-const VOLATILE: [&str; 14] = [
-    "page",
-    "cursor",
-    "offset",
-    "limit",
-    "ts",
-    "t",
-    "time",
-    "timestamp",
-    "nonce",
-    "requestid",
-    "request_id",
-    "traceid",
-    "_",
-    "cachebust",
-];
 
 /// One purchase, as the rules look at it.
 struct Call<'a> {
     member: &'a Member<'a>,
     at: Seconds,
-    operation: String,
-    arguments: Vec<String>,
-    fingerprint: [u8; 32],
+    asked: drift::Call,
     /// Whether its end was known: when, where a record says so.
     open_until: Seconds,
     token: Token,
@@ -66,44 +38,32 @@ struct Call<'a> {
 }
 
 /// The findings, oldest first.
-pub(super) fn findings(family: &Family, purchases: &Purchases, options: &Options) -> Vec<Finding> {
-    let mut calls: Vec<Call> = family
-        .all()
-        .filter_map(|member| call(member, purchases))
-        .collect();
+pub(super) fn findings(family: &Family, slots: &Slots, options: &Options) -> Vec<Finding> {
+    let mut calls: Vec<Call> = family.all().filter_map(|member| call(member, slots)).collect();
     sort_by(&mut calls, |one, other| {
         (one.at, one.member.id).cmp(&(other.at, other.member.id))
     });
     let mut found = Vec::new();
-    let mut habits: BTreeMap<(&str, &Token), Vec<&Call>> = BTreeMap::new();
-    let mut groups: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    let mut habits: BTreeMap<(&str, &Token), Habit> = BTreeMap::new();
+    // The calls of one operation that ask for the same, each in its own words.
+    let mut groups: BTreeMap<(&str, &[String]), Vec<&Call>> = BTreeMap::new();
     for call in &calls {
-        let operations = groups.entry(&call.operation).or_default();
-        let near = operations
-            .iter()
-            .rev()
-            .take_while(|earlier| call.at.saturating_sub(earlier.at) <= WINDOW);
-        let mut near = near.filter(|earlier| repeats(call, earlier));
-        if let Some(earlier) = near.next() {
+        let operation = call.asked.operation.as_str();
+        let alike = groups.entry((operation, &call.asked.arguments)).or_default();
+        // What is over, or long ago, is nobody's first any more.
+        alike.retain(|earlier| earlier.open_until > call.at && call.at.saturating_sub(earlier.at) <= WINDOW);
+        if let Some(earlier) = alike.iter().rev().find(|earlier| repeats(call, earlier)) {
             found.push(about(Code::DriftNearRepeat, &[earlier, call]));
         }
-        operations.push(call);
-        let habit = habits.entry((&call.operation, &call.token)).or_default();
-        if habit.len() >= HABIT {
-            let recipients = set(habit.iter().map(|earlier| earlier.to));
-            if recipients.len() == 1 && !recipients.contains(&call.to) {
-                found.push(about(Code::DriftNewRecipient, &[call]));
-            }
-            let most = habit
-                .iter()
-                .map(|earlier| earlier.amount)
-                .max()
-                .unwrap_or(Amount::ZERO);
-            if call.amount > times(most, 2) {
-                found.push(about(Code::DriftPriceStep, &[call]));
-            }
+        alike.push(call);
+        let habit = habits.entry((operation, &call.token)).or_default();
+        if habit.is_new_recipient(call.to) {
+            found.push(about(Code::DriftNewRecipient, &[call]));
         }
-        habit.push(call);
+        if habit.is_price_step(call.amount) {
+            found.push(about(Code::DriftPriceStep, &[call]));
+        }
+        habit.add(call.to, call.amount);
     }
     approaches(family, &calls, &mut found);
     actors(&calls, &mut found);
@@ -111,10 +71,6 @@ pub(super) fn findings(family: &Family, purchases: &Purchases, options: &Options
         splits(&calls, threshold, &mut found);
     }
     found
-}
-
-fn times(amount: Amount, n: usize) -> Amount {
-    (0..n).fold(Amount::ZERO, |sum, _| plus(sum, amount))
 }
 
 fn about(code: Code, calls: &[&Call]) -> Finding {
@@ -127,63 +83,32 @@ fn about(code: Code, calls: &[&Call]) -> Finding {
 }
 
 /// What was signed for an intent and may have moved.
-fn call<'a>(member: &'a Member<'a>, purchases: &Purchases) -> Option<Call<'a>> {
-    let purchase = purchases.get(member.id)?;
+fn call<'a>(member: &'a Member<'a>, slots: &Slots) -> Option<Call<'a>> {
     let record = member.records.first()?;
-    let counts = purchase.slots.iter().filter(|(key, attempts)| {
-        let standing = cost::standing(purchase, key, attempts);
-        !matches!(standing, Standing::Unsigned | Standing::Void)
-    });
-    let (key, attempts) = counts.min_by_key(|(key, _)| key.part)?;
-    let first = attempts.first()?;
+    let counts = slots.get(member.id)?.iter();
+    let counts = counts.filter(|slot| !matches!(slot.standing, Standing::Unsigned | Standing::Void));
+    let slot = counts.min_by_key(|slot| slot.key.part)?;
+    let first = slot.attempts.first()?;
     let at = time(first.json, "plannedAt").unwrap_or(member.created_at);
     let delivered = record
         .json
         .get("delivery")
         .and_then(|delivery| time(delivery, "at"));
-    let (target, query) = record
-        .request
-        .url
-        .split_once('?')
-        .unwrap_or((&record.request.url, ""));
     Some(Call {
         member,
         at,
-        operation: format!("{} {target}", record.request.method),
-        arguments: arguments(query),
-        fingerprint: record.fingerprint,
+        asked: drift::Call::new(&record.request).ok()?,
         open_until: delivered.unwrap_or(Seconds::MAX),
-        token: (key.network.clone(), key.asset),
+        token: (slot.key.network.clone(), slot.key.asset),
         to: first.authorization.to(),
         amount: first.value(),
         agent: member.agent(at),
     })
 }
 
-/// The query without what is volatile in it, in one spelling.
-fn arguments(query: &str) -> Vec<String> {
-    let mut pairs: Vec<String> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let plain = pair.replace('+', " ").replace("%20", " ").to_ascii_lowercase();
-            plain.split_whitespace().collect::<Vec<_>>().join(" ")
-        })
-        .filter(|pair| {
-            let name = pair.split('=').next().unwrap_or_default().trim();
-            !VOLATILE.contains(&name)
-        })
-        .map(|pair| pair.split('=').map(str::trim).collect::<Vec<_>>().join("="))
-        .collect();
-    sort_by(&mut pairs, |one, other| one.cmp(other));
-    pairs
-}
-
 /// The same again in other words, while the first is open.
 fn repeats(call: &Call, earlier: &Call) -> bool {
-    call.fingerprint != earlier.fingerprint
-        && earlier.open_until > call.at
-        && call.arguments == earlier.arguments
+    call.asked.repeats(&earlier.asked)
         && call.member.id != earlier.member.id
         && call.token.1 == earlier.token.1
 }
@@ -206,9 +131,7 @@ fn approaches(family: &Family, calls: &[Call], found: &mut Vec<Finding>) {
         let Some(budget) = place.and_then(|place| place.budget) else {
             continue;
         };
-        let total = children.values().copied().fold(Amount::ZERO, plus);
-        let small = children.values().all(|spent| times(*spent, 4) <= budget);
-        if children.len() >= MANY && small && times(total, 10) >= times(budget, 9) {
+        if is_approach(budget, children.values().copied()) {
             found.push(Finding {
                 intents: vec![id.to_owned()],
                 ..about(Code::DriftCapApproach, &[last])
@@ -233,7 +156,7 @@ fn actors(calls: &[Call], found: &mut Vec<Finding>) {
 
 /// Payments that stay just below what a person is asked for.
 fn splits(calls: &[Call], threshold: Amount, found: &mut Vec<Finding>) {
-    let just_below = |call: &&Call| call.amount <= threshold && times(call.amount, 5) >= times(threshold, 4);
+    let just_below = |call: &&Call| is_just_below(threshold, call.amount);
     let mut runs: BTreeMap<(Address, &Token), Vec<&Call>> = BTreeMap::new();
     for call in calls.iter().filter(just_below) {
         let run = runs.entry((call.to, &call.token)).or_default();

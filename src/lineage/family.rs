@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Options;
 use crate::address::Address;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::json::Json;
 use crate::receipt::record::Record;
 use crate::sorting::sort_by;
@@ -72,6 +73,20 @@ impl<'a> Family<'a> {
             }
         }
         Ok(family)
+    }
+
+    /// The same, where the intent that is asked for is among them. Errors: those of [`Family::new`], `intent_unknown`.
+    pub fn rooted(
+        read: &'a [(Address, Vec<Record<'a>>)],
+        bundles: &'a [Json],
+        options: &Options,
+    ) -> Result<Family<'a>, Error> {
+        let family = Family::new(read, bundles)?;
+        let unknown = |root: &String| family.get(root).is_none();
+        match options.root.as_ref().is_some_and(unknown) {
+            true => Err(Error::new(Code::IntentUnknown, "root")),
+            false => Ok(family),
+        }
     }
 
     fn member(&mut self, id: &'a str, payer: Address) -> &mut Member<'a> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::family::{list, time, Family, Member};
+use crate::conflict::OwedBack;
 use crate::digest;
 use crate::error::Error;
 use crate::hex;
@@ -27,11 +28,13 @@ struct Draft {
 }
 
 /// Drafts in the making.
-struct Drafts {
+struct Drafts<'a> {
     list: Vec<Draft>,
+    /// The authorizations, by attempt and place in it.
+    signed: BTreeMap<(&'a str, usize), usize>,
 }
 
-impl Drafts {
+impl Drafts<'_> {
     fn add(
         &mut self,
         kind: &str,
@@ -80,9 +83,22 @@ impl Drafts {
     }
 }
 
-/// The nodes of these members, whom each follows before it. Error: `number_out_of_range`.
-pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, Error> {
-    let mut drafts = Drafts { list: Vec::new() };
+/// The nodes of these members, whom each follows before it, and of what went back. Error: `number_out_of_range`.
+pub(super) fn nodes(family: &Family, members: &[&Member], back: &[OwedBack]) -> Result<Vec<Json>, Error> {
+    let mut drafts = Drafts {
+        list: Vec::new(),
+        signed: BTreeMap::new(),
+    };
+    let mut approvals: BTreeMap<&str, Vec<&Json>> = BTreeMap::new();
+    for approval in &family.approvals {
+        if let Some(id) = approval.get("intentId").and_then(|id| id.as_str().ok()) {
+            approvals.entry(id).or_default().push(approval);
+        }
+    }
+    let mut returned: BTreeMap<&str, Vec<&OwedBack>> = BTreeMap::new();
+    for one in back {
+        returned.entry(&one.intent_id).or_default().push(one);
+    }
     let mut intents: BTreeMap<&str, usize> = BTreeMap::new();
     // Parents come before their children in a walk.
     for member in members {
@@ -132,20 +148,42 @@ pub(super) fn nodes(family: &Family, members: &[&Member]) -> Result<Vec<Json>, E
         for record in &member.records {
             of_record(member, record, intent, &mut drafts);
         }
-        for approval in family
-            .approvals
-            .iter()
-            .filter(|one| one.get("intentId") == Some(&Json::text(member.id)))
-        {
+        for approval in approvals.remove(member.id).unwrap_or_default() {
             let names = ["amount", "network", "asset", "expiresAt", "request", "hash"];
             let person = Some("person".to_owned());
             drafts.copied("approval", approval, member, person, intent, &names);
+        }
+        for one in returned.remove(member.id).unwrap_or_default() {
+            refunds(member, one, intent, &mut drafts);
         }
     }
     chained(drafts.list)
 }
 
-fn of_record(member: &Member, record: &Record, intent: usize, drafts: &mut Drafts) {
+/// Refunds are written by nobody here: the chain shows them.
+fn refunds(member: &Member, owed: &OwedBack, intent: usize, drafts: &mut Drafts) {
+    let (attempt_id, part) = (owed.attempt.0.as_str(), owed.attempt.1);
+    let charged = drafts.signed.get(&(attempt_id, part)).copied().unwrap_or(intent);
+    let (_, asset, network) = &owed.amount;
+    for returned in &owed.returns {
+        drafts.add(
+            "refund",
+            returned.seen,
+            member,
+            "chain".to_owned(),
+            &[charged],
+            &[
+                ("attemptId", Some(Json::text(attempt_id))),
+                ("amount", Some(returned.amount.to_json())),
+                ("network", Some(network.to_json())),
+                ("asset", Some(asset.to_json())),
+                ("transaction", Some(Json::text(returned.transaction.as_str()))),
+            ],
+        );
+    }
+}
+
+fn of_record<'a>(member: &Member<'a>, record: &'a Record<'a>, intent: usize, drafts: &mut Drafts<'a>) {
     let mut quotes = BTreeMap::new();
     let quoted = list(record.json, "quotes");
     for (quote, json) in record.quotes.iter().zip(quoted) {
@@ -184,7 +222,7 @@ fn of_record(member: &Member, record: &Record, intent: usize, drafts: &mut Draft
     }
 }
 
-fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Drafts) {
+fn of_attempt<'a>(member: &Member, attempt: &'a Attempt<'a>, quote: usize, drafts: &mut Drafts<'a>) {
     let json = attempt.json;
     let planned = time(json, "plannedAt").unwrap_or(0);
     let given = json.get("givenBy").and_then(|by| by.as_string().ok());
@@ -201,7 +239,7 @@ fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Dra
         ],
     );
     let mut last = node;
-    for slot in attempt.slots() {
+    for (part, slot) in attempt.slots().enumerate() {
         let signed = &slot.authorization;
         let at = time(json, "signedAt").unwrap_or(planned);
         let network = signed.network().ok();
@@ -223,6 +261,7 @@ fn of_attempt(member: &Member, attempt: &Attempt, quote: usize, drafts: &mut Dra
                 ("signed", Some(Json::Bool(slot.signature.is_some()))),
             ],
         );
+        drafts.signed.insert((attempt.id, part), last);
         if let Some(verdict) = slot.verdict() {
             let read = json.get("verdict").and_then(|verdict| time(verdict, "readAt"));
             let at = read.unwrap_or(at);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::chain::{Chain, Fault};
-use super::cost::{self, Costs};
+use super::cost::{self, Costs, Slot, Slots};
 use super::family::{list, Family, Member};
 use super::Sources;
 use crate::amount::Amount;
 use crate::approval::Approval;
-use crate::conflict::purchase::{self, Purchase};
-use crate::conflict::{self, Purchases};
+use crate::conflict::{self, purchase};
+use crate::drift::plus;
 use crate::error::Error;
 use crate::hex;
 use crate::intent;
@@ -40,11 +40,12 @@ pub fn verify(text: &str) -> Result<Json, Error> {
     identity(&family, &mut checks)?;
     tree(&family, &mut checks);
     let (_, back) = conflict::findings(&purchases, &[]);
-    let own = cost::own(&purchases, &back);
+    let slots = cost::slots(&purchases);
+    let own = cost::own(&slots, &back);
     let sums = cost::cumulative(&family, &own);
     let signers = approvals(&sources.bundles, &mut checks);
     budgets(&family, &sums, &sources.bundles, &mut checks);
-    states(&family, &purchases, &mut checks);
+    states(&family, &slots, &mut checks);
     let total = cost::total(own.values());
     let facts = Json::object([
         (
@@ -191,45 +192,62 @@ fn tree(family: &Family, checks: &mut Checks) {
 
 /// Who signed which approval; that none of them was altered, and that no more names one than it says.
 fn approvals(bundles: &[Json], checks: &mut Checks) -> Vec<String> {
+    let used = used(bundles);
     let mut signers = Vec::new();
-    let mut wrong: Option<String> = None;
-    for bundle in bundles {
-        for document in list(bundle, "approvals") {
-            let read = Approval::from_json(document).and_then(|(approval, signature)| {
-                Ok((approval.hash()?, approval.recover(&signature)?, approval.amount))
-            });
-            let (hash, signer, amount) = match read {
-                Ok(read) => read,
-                Err(error) => {
-                    wrong = wrong.or(Some(error.code.meaning().to_owned()));
-                    continue;
-                }
-            };
-            if !signers.contains(&signer.to_string()) {
-                signers.push(signer.to_string());
+    let mut wrong: Option<&str> = None;
+    for document in bundles.iter().flat_map(|bundle| list(bundle, "approvals")) {
+        let read = Approval::from_json(document).and_then(|(approval, signature)| {
+            Ok((approval.hash()?, approval.recover(&signature)?, approval.amount))
+        });
+        let (hash, signer, amount) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                wrong = wrong.or(Some(error.code.meaning()));
+                continue;
             }
-            if used(bundle, &hex::encode(hash)) > amount {
-                wrong = wrong.or(Some("More names one than it covers.".to_owned()));
-            }
+        };
+        if !signers.contains(&signer.to_string()) {
+            signers.push(signer.to_string());
+        }
+        let used = used.get(&hex::encode(hash)).copied();
+        if used.is_some_and(|used| used > amount) {
+            wrong = wrong.or(Some("More names one than it covers."));
         }
     }
     match wrong {
-        Some(why) => checks.fail("lineage.approvals", &why),
+        Some(why) => checks.fail("lineage.approvals", why),
         None => checks.pass("lineage.approvals"),
     }
     signers
 }
 
-/// What the wallet's entries say that name this approval.
-fn used(bundle: &Json, hash: &str) -> Amount {
-    let entries = list(bundle, "entries").iter();
-    let named = entries.filter(|entry| entry.get("approval") == Some(&Json::text(hash)));
-    let amounts = named.filter_map(|entry| Amount::from_json(entry.get("amount")?).ok());
-    amounts.fold(Amount::ZERO, cost::plus)
+/// What the wallet's entries say that name each approval.
+fn used(bundles: &[Json]) -> BTreeMap<String, Amount> {
+    let mut used: BTreeMap<String, Amount> = BTreeMap::new();
+    for entry in bundles.iter().flat_map(|bundle| list(bundle, "entries")) {
+        let named = entry.get("approval").and_then(|hash| hash.as_string().ok());
+        let amount = entry
+            .get("amount")
+            .and_then(|amount| Amount::from_json(amount).ok());
+        if let Some((hash, amount)) = named.zip(amount) {
+            let sum = used.entry(hash).or_insert(Amount::ZERO);
+            *sum = plus(*sum, amount);
+        }
+    }
+    used
 }
 
 /// What was spent below each budget. What an approval covers may lie above it.
 fn budgets(family: &Family, sums: &BTreeMap<String, Costs>, bundles: &[Json], checks: &mut Checks) {
+    let documents = bundles.iter().flat_map(|bundle| list(bundle, "approvals"));
+    let read = documents.filter_map(|document| Approval::from_json(document).ok());
+    // One document that stands in two bundles covers once.
+    let approvals: Vec<Approval> = read.fold(Vec::new(), |mut known, (approval, _)| {
+        if !known.contains(&approval) {
+            known.push(approval);
+        }
+        known
+    });
     each(family, "lineage.budget", checks, |member| {
         let budget = member.place.as_ref()?.budget?;
         let spent = sums.get(member.id)?;
@@ -238,15 +256,16 @@ fn budgets(family: &Family, sums: &BTreeMap<String, Costs>, bundles: &[Json], ch
         if tokens.next().is_some() {
             return Some("bad_lineage: more than one token was spent under one budget.".to_owned());
         }
-        let approved = bundles.iter().flat_map(|bundle| list(bundle, "approvals"));
-        let covered = approved
-            .filter_map(|document| Approval::from_json(document).ok())
-            .filter(|(approval, _)| {
-                (&approval.network, approval.asset) == (network, *asset)
-                    && (family.above(&approval.intent_id).contains(&member.id)
-                        || family.above(member.id).contains(&approval.intent_id.as_str()))
-            });
-        let room = covered.fold(budget, |sum, (approval, _)| cost::plus(sum, approval.amount));
+        if cost.spent() <= budget {
+            return None;
+        }
+        let covers = |approval: &&Approval| {
+            (&approval.network, approval.asset) == (network, *asset)
+                && (family.above(&approval.intent_id).contains(&member.id)
+                    || family.above(member.id).contains(&approval.intent_id.as_str()))
+        };
+        let covered = approvals.iter().filter(covers);
+        let room = covered.fold(budget, |sum, approval| plus(sum, approval.amount));
         let why = format!(
             "bad_lineage: {} of {budget} is spent, held or unknown below it.",
             cost.spent()
@@ -256,16 +275,16 @@ fn budgets(family: &Family, sums: &BTreeMap<String, Costs>, bundles: &[Json], ch
 }
 
 /// A payment is over where the reads show it, and not where a journal says so.
-fn states(family: &Family, purchases: &Purchases, checks: &mut Checks) {
-    let wrong = |id: &str, purchase: &Purchase| {
-        let unproven = purchase.slots.iter().find(|(key, attempts)| {
-            let signed = attempts.iter().any(|one| one.signature.is_some() || one.given);
-            signed && attempts.iter().all(|one| one.is_void()) && !cost::is_void(key, attempts)
+fn states(family: &Family, slots: &Slots, checks: &mut Checks) {
+    let wrong = |id: &str, slots: &[Slot]| {
+        let unproven = slots.iter().find(|slot| {
+            let signed = slot
+                .attempts
+                .iter()
+                .any(|one| one.signature.is_some() || one.given);
+            signed && slot.attempts.iter().all(|one| one.is_void()) && !slot.void
         });
-        let undone = purchase.slots.iter().find(|(key, attempts)| {
-            let moved = cost::transfer(purchase, key).is_some_and(|moved| !moved.proven);
-            moved && cost::is_void(key, attempts)
-        });
+        let undone = slots.iter().find(|slot| slot.moved.is_some() && slot.void);
         let why = match (unproven, undone) {
             (Some(_), _) => {
                 "A payment is called over, and nothing recorded shows that it is: it counts as spent."
@@ -275,7 +294,7 @@ fn states(family: &Family, purchases: &Purchases, checks: &mut Checks) {
         };
         Some(format!("{why} ({id})"))
     };
-    match purchases.iter().find_map(|(id, purchase)| wrong(id, purchase)) {
+    match slots.iter().find_map(|(id, slots)| wrong(id, slots)) {
         Some(why) => checks.fail("lineage.state", &why),
         None if family.all().all(|member| member.records.is_empty()) => {
             checks.skip("lineage.state", "Nothing was bought.");

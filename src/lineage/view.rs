@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::chain::Chain;
-use super::cost::{self, plus, Cost, Costs, Standing, Token};
+use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
 use super::family::{time, Family, Member};
 use super::{drift, node, Options};
 use crate::amount::Amount;
-use crate::conflict::purchase::Purchase;
 use crate::conflict::{self, Purchases};
+use crate::drift::plus;
 use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
 use crate::receipt::record::Attempt;
-use crate::sorting::sort_by;
+use crate::sorting::{set, sort_by};
 
 /// The words for a state.
 const NEEDS_APPROVAL: &str = "needs_approval";
@@ -35,10 +35,12 @@ struct Told<'b, 'a> {
     cost: Cost,
 }
 
-struct Shown<'a> {
-    purchases: &'a Purchases<'a>,
+struct Shown<'b, 'a> {
+    slots: &'b Slots<'b, 'a>,
     cumulative: BTreeMap<String, Costs>,
-    findings: Vec<Finding>,
+    findings: &'b [Finding],
+    /// The findings about an intent, and those about an attempt.
+    about: BTreeMap<&'b str, Vec<&'b Finding>>,
     running: BTreeMap<Token, Amount>,
     rows: Vec<Json>,
 }
@@ -51,16 +53,24 @@ pub(super) fn view(
     options: &Options,
 ) -> Result<Json, Error> {
     let (mut findings, back) = conflict::findings(purchases, &options.refunds);
-    findings.extend(drift::findings(family, purchases, options));
-    let own = cost::own(purchases, &back);
+    let slots = cost::slots(purchases);
+    findings.extend(drift::findings(family, &slots, options));
+    let own = cost::own(&slots, &back);
     let walked = family.walk(options.root.as_deref());
     let members: Vec<&Member> = walked.iter().map(|(member, _)| *member).collect();
-    let shown = |id: &String| members.iter().any(|member| member.id == id);
-    findings.retain(|finding| finding.intents.iter().any(shown));
+    let shown = set(members.iter().map(|member| member.id));
+    findings.retain(|finding| finding.intents.iter().any(|id| shown.contains(id.as_str())));
+    let mut about: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+    for finding in &findings {
+        for id in set(finding.intents.iter().chain(&finding.attempts)) {
+            about.entry(id).or_default().push(finding);
+        }
+    }
     let mut view = Shown {
-        purchases,
+        slots: &slots,
         cumulative: cost::cumulative(family, &own),
-        findings,
+        findings: &findings,
+        about,
         running: BTreeMap::new(),
         rows: Vec::new(),
     };
@@ -128,7 +138,7 @@ pub(super) fn view(
     ]);
     Ok(Json::object([
         ("root", Json::text(root)),
-        ("nodes", Json::Array(node::nodes(family, &members)?)),
+        ("nodes", Json::Array(node::nodes(family, &members, &back)?)),
         (
             "totals",
             Json::Array(total.iter().map(|(token, cost)| cost.to_json(token)).collect()),
@@ -159,15 +169,10 @@ fn journal(chain: &Chain) -> Json {
     .with("torn", Json::Bool(chain.torn))
 }
 
-impl Shown<'_> {
+impl Shown<'_, '_> {
     fn member(&mut self, member: &Member, depth: usize, actions: &mut Vec<Json>) {
-        let purchase = self.purchases.get(member.id);
-        let states: Vec<&str> = purchase
-            .map(|purchase| self.attempts(member, purchase))
-            .unwrap_or_default()
-            .into_iter()
-            .map(|told| told.state)
-            .collect();
+        let attempts = self.attempts(member);
+        let states: Vec<&str> = attempts.iter().map(|told| told.state).collect();
         let state = match member.asked {
             Some(_) => NEEDS_APPROVAL,
             None => [UNKNOWN, SENT, SETTLED, REFUNDED, PREPARED, FAILED]
@@ -189,7 +194,7 @@ impl Shown<'_> {
             .max();
         let budget = place.and_then(|place| place.budget);
         let over = |budget: Amount| spent.values().any(|cost| cost.spent() > budget);
-        let mut flags = self.flags(|finding| finding.intents.iter().any(|id| id == member.id));
+        let mut flags = self.flags(member.id);
         if budget.is_some_and(over) {
             flags.push(Json::text(Code::OverBudget.as_str()));
         }
@@ -224,9 +229,7 @@ impl Shown<'_> {
         if let Some(handed) = member.handed() {
             self.hand_over(member, handed, depth + 1);
         }
-        if let Some(purchase) = purchase {
-            self.purchase(member, purchase, depth + 1, actions);
-        }
+        self.purchase(member, attempts, depth + 1, actions);
     }
 
     fn hand_over(&mut self, member: &Member, handed: &Json, depth: usize) {
@@ -256,7 +259,8 @@ impl Shown<'_> {
     }
 
     /// Each attempt once, with its state, who says so, and what it cost of its token.
-    fn attempts<'b, 'c>(&self, member: &'b Member<'c>, purchase: &Purchase) -> Vec<Told<'b, 'c>> {
+    fn attempts<'b, 'c>(&self, member: &'b Member<'c>) -> Vec<Told<'b, 'c>> {
+        let known = self.slots.get(member.id);
         let mut seen: Vec<&Attempt> = Vec::new();
         for attempt in member.records.iter().flat_map(|record| &record.attempts) {
             if !seen
@@ -267,22 +271,26 @@ impl Shown<'_> {
             }
         }
         let told = seen.into_iter().map(|attempt| {
-            let slots = purchase.slots.iter().filter(|(_, attempts)| {
-                attempts.iter().any(|one| {
-                    attempt
-                        .slots()
-                        .any(|slot| slot.authorization == one.authorization)
-                })
-            });
+            let signed = |slot: &&Slot| {
+                slot.attempts
+                    .iter()
+                    .any(|one| attempt.slots().any(|own| own.authorization == one.authorization))
+            };
+            let slots = known.into_iter().flatten().filter(signed);
             let mut token = None;
             let mut worst = None;
             let mut sum = Cost::NONE;
-            for (key, attempts) in slots {
+            for Slot {
+                key,
+                attempts,
+                moved,
+                standing,
+                ..
+            } in slots
+            {
                 token = token.or(Some((key.network.clone(), key.asset)));
-                let standing = cost::standing(purchase, key, attempts);
                 let own = attempts.iter().find(|one| one.id == attempt.id);
                 let value = own.map_or(Amount::ZERO, |one| one.authorization.value());
-                let moved = cost::transfer(purchase, key);
                 let mine = moved.is_none_or(|moved| moved.attempt.id == attempt.id);
                 // Of what competes for one nonce at most one lands: the largest is held.
                 let largest = attempts
@@ -292,7 +300,7 @@ impl Shown<'_> {
                     true => value,
                     false => Amount::ZERO,
                 };
-                let (state, by) = match standing {
+                let (state, by) = match *standing {
                     Standing::Moved(by) if mine => {
                         sum.settled = plus(sum.settled, moved.and_then(|one| one.amount).unwrap_or(value));
                         (SETTLED, Some(by.as_str()))
@@ -332,8 +340,8 @@ impl Shown<'_> {
         told.collect()
     }
 
-    fn purchase(&mut self, member: &Member, purchase: &Purchase, depth: usize, actions: &mut Vec<Json>) {
-        for told in self.attempts(member, purchase) {
+    fn purchase(&mut self, member: &Member, attempts: Vec<Told>, depth: usize, actions: &mut Vec<Json>) {
+        for told in attempts {
             let Told {
                 attempt,
                 token,
@@ -347,12 +355,13 @@ impl Shown<'_> {
                 .iter()
                 .filter_map(|seen| time(seen, "at"))
                 .max();
-            let mut flags = self.flags(|finding| finding.attempts.iter().any(|id| id == attempt.id));
+            let mut flags = self.flags(attempt.id);
             if attempt.is_void() && matches!(state, UNKNOWN | SENT) {
                 flags.push(Json::text("unproven_state"));
             }
             let given = json.get("givenBy").and_then(|by| by.as_string().ok());
-            let back = self.findings.iter().any(|finding| {
+            let told = self.about.get(attempt.id).into_iter().flatten();
+            let back = told.copied().any(|finding| {
                 finding.code == Code::DuplicateCharge
                     && finding.severity == Severity::Info
                     && finding.attempts.last().is_some_and(|id| id == attempt.id)
@@ -394,9 +403,10 @@ impl Shown<'_> {
         }
     }
 
-    fn flags(&self, about: impl Fn(&Finding) -> bool) -> Vec<Json> {
+    /// The codes of the findings about an intent or an attempt.
+    fn flags(&self, id: &str) -> Vec<Json> {
         let mut flags = Vec::new();
-        for finding in self.findings.iter().filter(|finding| about(finding)) {
+        for finding in self.about.get(id).into_iter().flatten() {
             let flag = Json::text(finding.code.as_str());
             if !flags.contains(&flag) {
                 flags.push(flag);

@@ -32,7 +32,8 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         ),
         "findConflicts" => Some(find_conflicts(&input.json)),
         "verifyLineage" => Some(input.json.read("bundle", Json::as_str).and_then(lineage::verify)),
-        "lineage" => Some(lineage_of(&input.json)),
+        "lineage" => Some(lineage_of(&input.json, lineage::lineage)),
+        "lineageProv" => Some(lineage_of(&input.json, lineage::prov)),
         "bundleEvidenceTargets" => Some(
             input
                 .json
@@ -148,8 +149,10 @@ fn find_conflicts(input: &Json) -> Result<Json, Error> {
     Ok(conflict::to_json(&found))
 }
 
-/// Input `{bundles: [text], root?, refunds?, threshold?}`; answer the view.
-fn lineage_of(input: &Json) -> Result<Json, Error> {
+type Shown = fn(&[&str], &lineage::Options) -> Result<Json, Error>;
+
+/// Input `{bundles: [text], root?, refunds?, threshold?}`; answer the view, or the PROV-JSON document.
+fn lineage_of(input: &Json, shown: Shown) -> Result<Json, Error> {
     let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
-    lineage::lineage(&bundles, &lineage::Options::from_json(input)?)
+    shown(&bundles, &lineage::Options::from_json(input)?)
 }

@@ -27,7 +27,7 @@ const isUnknown = ({ error }) => error?.code === "unknown_call";
 
 /** What `counterfoil/verify` and the page stand on, and what an auditor calls. */
 const READING = [
-  "approvalDocument", "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "lineage", "proofSlots",
+  "approvalDocument", "auditAcross", "auditLines", "auditNames", "auditSummary", "auditVerdicts", "authorizationDigest", "bundleEvidenceTargets", "canonicalSha256", "canonicalize", "claimDigest", "claimPaymentIdHash", "findConflicts", "forgetKeys", "hashTypedData", "lineage", "lineageProv", "proofSlots",
   "recoverPayer", "refundClosed", "resolve", "sha256", "verifyLineage", "verifyReceipt", "verifySignatures", "verifySignaturesPacked",
 ];
 /** What a verifier must not be able to do. */

@@ -94,6 +94,8 @@ function show({ intentId, purpose, reasons, request, actor, amount, network, ass
   if (newRecipient) print(pair("changed", "this recipient was never paid from here before"));
   print(pair("so far", `${spent} held, unknown or settled of this token`));
   print(pair("because", (reasons ?? []).join(", ")));
+  // Drift is named by codes of the registry, which say what they mean.
+  for (const { meaning } of call("errorCodes", {}).filter(({ code }) => reasons?.includes(code) && code.startsWith("drift_"))) print(pair("", meaning));
   print(pair("intent", intentId));
   for (const above of path.slice(1)) print(pair("below", above));
   print(pair("if you say no", ifNo));

@@ -2,7 +2,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { lineage, verifyLineage } from "counterfoil/verify";
+import { lineage, lineageProv, verifyLineage } from "counterfoil/verify";
 import { networkName, visible, visibleAscii } from "../display.mjs";
 import { paint, print, printJson, usageError } from "./output.mjs";
 
@@ -11,6 +11,7 @@ export const options = {
   threshold: { type: "string" },
   json: { type: "boolean" },
   dot: { type: "boolean" },
+  prov: { type: "boolean" },
 };
 export const many = true;
 
@@ -40,6 +41,7 @@ export async function run(files, given) {
   const reports = texts.map((text) => verifyLineage(text));
   if (given.json) printJson({ ...view, reports });
   else if (given.dot) dot(view);
+  else if (given.prov) printJson(lineageProv(texts, { root: given.root }));
   else show(view, reports, files);
   const failed = reports.some(({ verdict }) => verdict === "failed");
   const urgent = view.actions.some(({ severity, next }) => severity === "alert" || next === "ask_human");

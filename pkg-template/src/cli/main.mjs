@@ -53,7 +53,7 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
   counterfoil lineage <journal or bundle>...   who bought what for whom, its cost, and what a person has to do
     --root <intent>             only this intent and what is below it
     --threshold <amount>        above this a person is asked for one payment: several just below it are told
-    --json | --dot              the whole view as JSON, or the intents for Graphviz
+    --json | --dot | --prov     the whole view as JSON, the intents for Graphviz, or the graph as PROV-JSON
 
   counterfoil inspect <journal or bundle>...   the same in a browser, as the journal grows: serves a page on this machine until Ctrl-C
     --port <number>             a free one when absent

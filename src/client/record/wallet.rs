@@ -3,6 +3,7 @@
 use super::version;
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::drift::Mark;
 use crate::error::Error;
 use crate::json::Json;
 use crate::policy::{Spent, SpentState};
@@ -22,6 +23,8 @@ pub struct Reservation {
     pub approval: Option<String>,
     /// Where its intent stands in a tree. Goes with a change; the wallet keeps it among its places.
     pub place: Option<Place>,
+    /// What it paid for, by digests, where the policy looked at drift.
+    pub call: Option<Mark>,
     /// The approval itself, where it came with this call. Goes with a change, too.
     pub approved: Option<Json>,
 }
@@ -45,6 +48,7 @@ impl Reservation {
             (!to.is_empty()).then(|| Json::Array(to.iter().map(share).collect())),
         )
         .with_some("approval", self.approval.as_deref().map(Json::text))
+        .with_some("call", self.call.map(|call| call.to_json()))
         .with_some("place", self.place.as_ref().map(Place::to_json))
         .with_some("approved", self.approved.clone())
     }
@@ -63,6 +67,7 @@ impl Reservation {
             spent: Spent::from_json(json)?,
             approval: json.read_opt("approval", Json::as_string)?,
             place: json.read_opt("place", Place::from_json)?,
+            call: json.read_opt("call", Mark::from_json)?,
             approved: json.get("approved").cloned(),
         })
     }
@@ -72,7 +77,7 @@ impl Reservation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WalletChange {
     /// Holds the amount before anything is signed.
-    Reserve(Reservation),
+    Reserve(Box<Reservation>),
     /// The money moved.
     Spend(String),
     /// So much of it moved, and the rest never will.
@@ -138,7 +143,7 @@ impl Wallet {
                 self.entries.push(Reservation {
                     place: None,
                     approved: None,
-                    ..reservation.clone()
+                    ..Reservation::clone(reservation)
                 });
             }
             WalletChange::Place(place) => self.put(place.clone()),

@@ -1,0 +1,73 @@
+//! What went back is a node, as far as evidence closes it: on the vectors of `findConflicts`, which say how much of each charge did.
+
+use std::fs;
+
+use counterfoil::json::{self, Json};
+
+use super::host::text;
+use super::town::call;
+
+/// A sum of small decimal texts.
+fn sum<'a>(amounts: impl Iterator<Item = &'a Json>) -> u64 {
+    amounts
+        .map(|amount| amount.as_str().unwrap().parse::<u64>().unwrap())
+        .sum()
+}
+
+#[test]
+fn what_went_back_is_a_node_and_nothing_else_is() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/conflict");
+    let (mut with, mut without) = (0, 0);
+    for entry in fs::read_dir(folder).unwrap() {
+        let vector = json::parse(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
+        let input = vector.get("input").unwrap();
+        let Some(Ok(findings)) = vector.get("expected").map(Json::as_array) else {
+            continue;
+        };
+        if input.get("refunds").is_none() {
+            continue;
+        }
+        let id = text(&vector, "id");
+        let expected = sum(findings.iter().filter_map(|finding| finding.get("refunded")));
+        let view = call("lineage", input).unwrap();
+        let nodes = view.get("nodes").unwrap().as_array().unwrap();
+        let kind = |node: &&Json| text(node, "kind") == "refund";
+        let refunds: Vec<&Json> = nodes.iter().filter(kind).collect();
+        assert_eq!(
+            sum(refunds.iter().filter_map(|node| node.get("amount"))),
+            expected,
+            "{id}"
+        );
+        let totals = view.get("totals").unwrap().as_array().unwrap();
+        assert_eq!(
+            sum(totals.iter().filter_map(|cost| cost.get("refunded"))),
+            expected,
+            "{id}"
+        );
+        match refunds.is_empty() {
+            true => without += 1,
+            false => with += 1,
+        }
+        let charges: Vec<&str> = findings
+            .iter()
+            .flat_map(|finding| finding.get("attempts").unwrap().as_array().unwrap())
+            .map(|attempt| attempt.as_str().unwrap())
+            .collect();
+        for refund in refunds {
+            assert!(charges.contains(&text(refund, "attemptId")), "{id}");
+            assert_eq!(text(refund, "actor"), "chain");
+            let parents = refund.get("parents").unwrap().as_array().unwrap();
+            let of = nodes
+                .iter()
+                .find(|node| node.get("id") == parents.first())
+                .unwrap();
+            assert_eq!(text(of, "kind"), "authorization", "{id}");
+            assert_eq!(text(of, "attemptId"), text(refund, "attemptId"), "{id}");
+        }
+        // As provenance it is an entity that was derived from what was signed.
+        let document = call("lineageProv", input).unwrap().to_text();
+        assert_eq!(document.contains("cf:refund"), expected > 0, "{id}");
+    }
+    println!("{with} with refunds, {without} without");
+    assert!(with >= 10 && without >= 20);
+}
