@@ -1,5 +1,6 @@
 // The built page in Chromium, served on loopback under its own policy; nothing else can be reached from it.
 
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import { extname, join, normalize, resolve, sep } from "node:path";
@@ -88,6 +89,21 @@ export async function put(page, places) {
     await page.setInputFiles(`#open-${name}`, { name: file, mimeType: "application/octet-stream", buffer: Buffer.from(content) });
     await page.locator(`[data-slot="${name}"] .file`, { hasText: file }).waitFor();
   }
+}
+
+/** What the prepared journal of that name in the page's samples holds. */
+export const journal = (name) => readFileSync(new URL(`../../www/sample/lineage/${name}.jsonl`, import.meta.url), "utf8");
+
+/** Opens texts by name in the lineage view, as a person would by its button, and waits until they are shown. */
+export async function putLineage(page, files) {
+  if (!(await page.locator("#open-lineage").isVisible().catch(() => false))) await page.getByRole("button", { name: "Lineage", exact: true }).click();
+  await page.setInputFiles("#open-lineage", Object.entries(files).map(([name, text]) => ({ name, mimeType: "application/json", buffer: Buffer.from(text) })));
+  await shown(page);
+}
+
+/** Waits until the lineage is read and shown. */
+export async function shown(page) {
+  await page.locator("cf-lineage:not([aria-busy]) .loaded:not([hidden])").waitFor();
 }
 
 /** The verdict's one word. */

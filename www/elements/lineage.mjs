@@ -85,7 +85,7 @@ class Lineage extends HTMLElement {
     this.#find("trust").replaceChildren(...sourcesOf(documents, (name) => this.#drop(name)));
     const on = { show: (intent, attempt) => this.#showIn(intent, attempt), compare: (pair, code) => this.#compare(pair, code), answer: (id) => this.#answer(id) };
     this.#find("actions").replaceChildren(...[actionList(actions, rows, on)].flat());
-    this.#find("budget").replaceChildren(...budgets({ totals }, rows));
+    this.#find("budget").replaceChildren(...budgets({ totals, actions }, rows));
     this.#counters(counters);
     if (!again) this.#tools();
     else this.#rows.update(this.#choice);
@@ -118,7 +118,7 @@ class Lineage extends HTMLElement {
       element("label", { for: "search", class: "unseen" }, "Search"),
       element("input", { id: "search", type: "search", placeholder: "Search: purpose, agent, address, id", autocomplete: "off", spellcheck: "false", oninput: ({ target }) => this.#soon({ search: target.value }) }),
       ...choose("by-state", "State", [["", "Every state"], ...Object.entries(STATES)], (state) => this.#narrow({ state })),
-      agents.length > 1 ? choose("by-agent", "Agent", [["", "Every agent"], ...agents.map((agent) => [agent, visible(agent).slice(0, 40)])], (agent) => this.#narrow({ agent })) : "",
+      ...(agents.length > 1 ? choose("by-agent", "Agent", [["", "Every agent"], ...agents.map((agent) => [agent, visible(agent).slice(0, 40)])], (agent) => this.#narrow({ agent })) : []),
       ...choose("order", "Order", [["tree", "As a tree"], ["time", "By time"]], (order) => this.#narrow({ order })),
       element("button", { type: "button", class: "button", onclick: (event) => this.#foldAll(event.target) }, "Close all"));
     this.#find("exports").replaceChildren(new Exports(this).shown());

@@ -44,7 +44,7 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
     element("p", { class: "what" }, element("strong", {}, name), element("span", {}, ` ${why}`)),
     element("dl", {},
       stake ? line(MONEY[code] ?? "At stake", [stake, refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
-      line("Who can act", whoActs(next)),
+      line("Who can act", whoActs(next, code)),
       line("Next safe step", STEPS[code] ?? stepOf(next))),
     element("p", { class: "ways" },
       code === "approval_needed" ? element("button", { type: "button", class: "button strong", onclick: () => on.answer(ids[0]) }, "Approve or refuse", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
@@ -52,11 +52,11 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
       element("button", { type: "button", class: "button", onclick: () => on.show(ids[0], tries.at(-1)) }, "Show in the tree", element("span", { class: "unseen" }, `: ${name}`))));
 }
 
-const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid for nothing so far", approval_needed: "Would be paid", outcome_unknown: "May be paid" };
+const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid", approval_needed: "Would be paid", outcome_unknown: "Perhaps paid" };
 /** The same step as the core's, for a person who is not the agent. */
 const STEPS = {
   approval_needed: "Approve or refuse it. Nothing is signed or sent until you do.",
   duplicate_charge: "Ask the seller to pay the second transfer back, and show both transactions.",
   paid_not_delivered: "Do not pay again. Show the seller the claim (payer.claim), and ask for the answer or the money back.",
-  outcome_unknown: "Do not pay again. Let the agent read the chain: npx counterfoil resume <journal> --rpc …",
+  outcome_unknown: "Do not pay again. Read the chain first: npx counterfoil resume <journal> --rpc <network>=<url>",
 };

@@ -24,8 +24,9 @@ export function openers(open, clear) {
       if (files.length) open(files);
     },
   });
-  const samples = element("select", { id: "sample" }, Object.entries(SAMPLES).map(([name, [title]]) => element("option", { value: name }, title)));
+  const samples = element("select", { id: "sample" }, element("option", { value: "" }, "Choose one"), Object.entries(SAMPLES).map(([name, [title]]) => element("option", { value: name }, title)));
   const show = async () => {
+    if (!samples.value) return samples.focus();
     const names = SAMPLES[samples.value][1];
     const files = await Promise.all(names.map(async (name) => ({ name, bytes: await file(`sample/lineage/${name}`) })));
     clear();

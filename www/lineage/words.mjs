@@ -30,7 +30,7 @@ const CONFLICTS = ["payment_identifier_conflict", "transaction_claimed_twice", "
 
 const TITLES = {
   approval_needed: "Waits for your approval",
-  outcome_unknown: "Paid or not is unknown",
+  outcome_unknown: "Nobody knows yet whether this was paid",
   duplicate_charge: "Charged twice for one purchase",
   paid_not_delivered: "Paid, and nothing was delivered",
   late_confirmation: "A payment that was called failed landed late",
@@ -65,8 +65,8 @@ const WHO = {
   claim: "You, towards the seller",
   stop: "Nobody: it is closed",
 };
-/** Who can act on it. */
-export const whoActs = (next) => (Object.hasOwn(WHO, next) ? WHO[next] : "Whoever runs the agent");
+/** Who can act on it. An unknown payment waits by itself, but whoever runs the agent can end the waiting. */
+export const whoActs = (next, code) => (code !== "outcome_unknown" && Object.hasOwn(WHO, next) ? WHO[next] : "Whoever runs the agent");
 
 let told;
 /** The next safe step in a sentence, as the core words it. */

@@ -1,0 +1,158 @@
+// The lineage view on the prepared journals: what is said first, the tree, what narrows it, and two payments side by side.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { lineage } from "counterfoil";
+import { journal, putLineage, shown, start } from "./browser.mjs";
+
+let site;
+before(async () => { site = await start(); });
+after(() => site.stop());
+
+/** A page that shows these journals, by name. */
+async function opened(...names) {
+  const { page, trouble } = await site.open({ viewport: { width: 1440, height: 1000 } });
+  await putLineage(page, Object.fromEntries(names.map((name, at) => [`agent-${at}.jsonl`, journal(name)])));
+  return { page, trouble };
+}
+const part = (page, name) => page.locator(`[data-part="${name}"]`);
+const counters = (page) => page.locator(".counter").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.dataset.counter, Number(one.querySelector("strong").textContent)])));
+const rows = (page) => page.locator(".room [role=row]").evaluateAll((all) => all.map((row) => row.querySelector(".name .label").textContent));
+const NONE = { needsApproval: 0, unknown: 0, conflict: 0, duplicateCharge: 0, refundOwed: 0 };
+
+test("what has to be done comes first: what, how much, who, and the next safe step", async () => {
+  const cases = [
+    [["charged-twice-buyer-a", "charged-twice-buyer-b"], { duplicateCharge: 1, refundOwed: 1 }, [/Charged twice/, /Weather in Oslo in May/, /Owed back to you\s*0\.01 USDC/, /Who can act\s*You/, /pay the second transfer back/]],
+    [["paid-without-delivery"], {}, [/Paid, and nothing was delivered/, /Fish prices/, /0\.02 USDC/, /towards the seller/, /Do not pay again/]],
+    [["unknown-in-flight"], { unknown: 1 }, [/Nobody knows yet whether this was paid/, /Map of the north/, /0\.03 USDC/, /Whoever runs the agent/, /Read the chain first/]],
+    [["needs-approval"], { needsApproval: 1 }, [/Waits for your approval/, /The complete atlas/, /0\.25 USDC/, /Approve or refuse it/]],
+    [["all-well"], {}, [/Nothing for you to do/]],
+  ];
+  for (const [names, counted, said] of cases) {
+    const { page, trouble } = await opened(...names);
+    const text = await part(page, "actions").innerText();
+    for (const words of said) assert.match(text, words, names[0]);
+    assert.deepEqual(await counters(page), { ...NONE, ...counted }, names[0]);
+    const [todo, money] = await page.evaluate(() => ["#todo", ".money-strip"].map((name) => document.querySelector(name).getBoundingClientRect().top));
+    assert.ok(todo < money);
+    assert.deepEqual(trouble, []);
+    await page.context().close();
+  }
+});
+
+test("money is the core's, to the last unit: spent, reserved and left in one labelled bar", async () => {
+  const { page } = await opened("unknown-in-flight");
+  assert.equal(await page.getByRole("img", { name: /^Spent/ }).getAttribute("aria-label"), "Spent 0.01 USDC, reserved 0.03 USDC, left 0.02 USDC of 0.06 USDC");
+  const [{ settled, reserved }] = lineage([journal("unknown-in-flight")]).totals;
+  assert.deepEqual([settled, reserved], ["10000", "30000"]);
+  assert.match(await part(page, "budget").innerText(), /counts as spent until it is known/);
+  assert.deepEqual(await page.locator(".money").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length), 0, "an amount is cut");
+});
+
+test("a zero counter is greyed, another shows only its rows with what they hang on", async () => {
+  const { page } = await opened("unknown-in-flight");
+  assert.ok(await page.locator('[data-counter="conflict"]').isDisabled());
+  await page.locator('[data-counter="unknown"]').click();
+  assert.deepEqual(await rows(page), ["Night run", "Map of the north", "Payment to 0x39aD54…f4A0"]);
+  assert.equal(await page.locator('[data-counter="unknown"]').getAttribute("aria-pressed"), "true");
+  assert.match(await part(page, "count").innerText(), /^2 of 5 rows/);
+  await page.locator('[data-counter="unknown"]').click();
+  assert.equal((await rows(page)).length, 5);
+});
+
+test("search, state, agent and order narrow and sort the rows", async () => {
+  const { page } = await opened("all-well", "unknown-in-flight");
+  await page.locator("#search").fill("bergen");
+  await page.waitForFunction(() => document.querySelectorAll(".room [role=row]").length === 5);
+  assert.deepEqual(await rows(page), ["Trip to Oslo", "Weather along the way", "Weather in Bergen", "Room prices", "Room prices in Bergen"]);
+  await page.locator("#search").fill("no such thing");
+  await page.waitForFunction(() => document.querySelectorAll(".room [role=row]").length === 0);
+  assert.equal(await part(page, "count").innerText(), "Nothing matches.");
+  await page.locator("#search").fill("");
+  await page.waitForFunction(() => document.querySelectorAll(".room [role=row]").length > 10);
+  await page.locator("#by-agent").selectOption("booker");
+  assert.ok((await rows(page)).every((name) => !/Weather/.test(name)));
+  await page.locator("#by-agent").selectOption("");
+  await page.locator("#by-state").selectOption("unknown");
+  assert.equal((await rows(page)).length, 3);
+  await page.locator("#by-state").selectOption("");
+  await page.locator("#order").selectOption("time");
+  const times = await page.locator(".room [role=row] .axis").evaluateAll((all) => all.map((one) => one.title));
+  assert.ok(times.length >= 6);
+  assert.deepEqual(times, [...times].sort());
+  const levels = await page.locator(".room [role=row]").evaluateAll((all) => all.map((row) => row.getAttribute("aria-level")));
+  assert.ok(levels.every((level) => level === "1"));
+});
+
+test("several journals are put together, once each, and one can be taken away", async () => {
+  const { page, trouble } = await opened("charged-twice-buyer-a");
+  assert.deepEqual(await counters(page), NONE);
+  await putLineage(page, { "b.jsonl": journal("charged-twice-buyer-b"), "again.jsonl": journal("charged-twice-buyer-a") });
+  await page.waitForFunction(() => document.querySelector('[data-counter="duplicateCharge"] strong').textContent === "1");
+  assert.equal(await page.locator(".source").count(), 2, "the same file is shown once");
+  await page.getByRole("button", { name: "Remove b.jsonl" }).click();
+  await page.waitForFunction(() => document.querySelector('[data-counter="duplicateCharge"] strong').textContent === "0");
+  assert.deepEqual(trouble, []);
+});
+
+test("two charges stand side by side, and exactly the fields that differ are marked", async () => {
+  const { page, trouble } = await opened("charged-twice-buyer-a", "charged-twice-buyer-b");
+  await page.getByRole("button", { name: /^Compare the two/ }).click();
+  const table = page.getByRole("table", { name: "Both payments" });
+  await table.waitFor();
+  const lines = await table.locator("tbody tr").evaluateAll((all) => all.map((row) => [row.querySelector("th").firstChild.textContent, row.hasAttribute("data-differs"), row.querySelectorAll("mark").length]));
+  const differs = lines.filter(([, differs]) => differs).map(([name]) => name);
+  for (const name of ["Nonce", "Transaction"]) assert.ok(differs.includes(name), name);
+  for (const name of ["Amount", "Recipient", "Quote", "Intent"]) assert.ok(!differs.includes(name), name);
+  for (const [name, differ, marks] of lines) assert.equal(marks > 0, differ, name);
+  assert.deepEqual(trouble, []);
+});
+
+test("the receipt of the selected payment opens beside the tree, and Escape puts the focus back", async () => {
+  const { page, trouble } = await opened("paid-without-delivery");
+  await page.getByRole("row", { name: /Payment to 0x54/ }).click();
+  const panel = page.locator("cf-panel");
+  await panel.locator(".word").waitFor();
+  assert.equal(await panel.locator(".word").textContent(), "Incomplete");
+  assert.match(await panel.innerText(), /Settled\s*by the chain/);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "panel-title");
+  await page.keyboard.press("Escape");
+  assert.ok(await panel.isHidden());
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /Payment to 0x54/);
+  assert.deepEqual(trouble, []);
+});
+
+test("a journal that somebody changed is named before anything that it says, and what no check shows is said", async () => {
+  for (const [name, words] of [["broken-rewritten", /rewritten, line 11/], ["broken-cut", /truncated, line 3/]]) {
+    const { page } = await opened(name);
+    assert.match(await part(page, "faults").innerText(), /Do not rely on agent-0\.jsonl/);
+    assert.match(await part(page, "faults").innerText(), words);
+    const [fault, todo] = await page.evaluate(() => [".fault", "#todo"].map((one) => document.querySelector(one).getBoundingClientRect().top));
+    assert.ok(fault < todo);
+    await page.context().close();
+  }
+  const { page } = await opened("all-well");
+  await page.getByText("What these documents can't show").click();
+  assert.match(await part(page, "trust").innerText(), /a file cut off at its end looks like an older one/);
+});
+
+test("a file that can't be read is left out and named, and the others are shown", async () => {
+  const { page, trouble } = await site.open();
+  await putLineage(page, { "good.jsonl": journal("all-well"), "bad.json": '{"type":"counterfoil/bundle","v":1,"payer":"0x12","intents":[]}' });
+  assert.match(await part(page, "faults").innerText(), /bad\.json can't be read, and is left out: address_invalid/);
+  assert.ok((await page.locator(".room [role=row]").count()) > 5);
+  assert.deepEqual(trouble, []);
+});
+
+test("samples open from the page's own files", async () => {
+  const { page, trouble } = await site.open();
+  await page.getByRole("button", { name: "Lineage", exact: true }).click();
+  for (const name of await page.locator("#sample option").evaluateAll((all) => all.map(({ value }) => value).filter(Boolean))) {
+    await page.locator("#sample").selectOption(name);
+    const before = await part(page, "trust").textContent();
+    await page.getByRole("button", { name: "Show the sample" }).click();
+    await page.waitForFunction((before) => document.querySelector('[data-part="trust"]').textContent !== before, before);
+    await shown(page);
+  }
+  assert.deepEqual(trouble, []);
+});
