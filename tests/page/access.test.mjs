@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { put, start, verdict } from "./browser.mjs";
+import { journal, put, putLineage, start, verdict } from "./browser.mjs";
 
 const { source: axe } = createRequire(import.meta.url)("axe-core");
 const sample = (name) => readFileSync(new URL(`../../www/sample/${name}`, import.meta.url));
@@ -37,6 +37,33 @@ for (const [name, places] of Object.entries(SITUATIONS)) {
         await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run());
         assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]), [], `${width}`);
+        await page.context().close();
+      }
+    });
+  }
+}
+
+/** Of the lineage view: what is shown, and what a person has opened in it. */
+const LINEAGES = {
+  "charged twice, side by side": [["charged-twice-buyer-a", "charged-twice-buyer-b"], (page) => page.getByRole("button", { name: /^Compare the two/ }).click()],
+  "a receipt beside the tree": [["paid-without-delivery"], (page) => page.getByRole("row", { name: /Payment to 0x54/ }).click()],
+  "to be approved": [["needs-approval"], (page) => page.getByRole("button", { name: /^Approve or refuse/ }).click()],
+  "changed by somebody": [["broken-rewritten"], (page) => page.getByText("What these documents can't show").click()],
+};
+for (const [name, [journals, act]] of Object.entries(LINEAGES)) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`axe finds nothing in a lineage: ${name}, ${colorScheme}`, async () => {
+      for (const width of [1440, 320]) {
+        const { page, trouble } = await site.open({ colorScheme, viewport: { width, height: 900 }, reducedMotion: "reduce" });
+        await putLineage(page, Object.fromEntries(journals.map((name) => [`${name}.jsonl`, journal(name)])));
+        await act(page);
+        await page.locator("cf-panel:not([hidden]) h2, dialog[open], .cannot[open]").first().waitFor();
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${wide} wide in a window of ${width}`);
+        assert.deepEqual(trouble, []);
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.slice(0, 5).map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]), [], `${width}`);
         await page.context().close();
       }
     });

@@ -1,7 +1,7 @@
 // The human gate: a request in plain words, and a signed yes or a no as a file. Every text that is signed comes from the core; nothing is sent.
 
 import { element, value } from "../build.mjs";
-import { approvalDocument, networkName, verifySignatures, visible, visibleAscii } from "../core.mjs";
+import { approvalDocument, callAny, networkName, visible, visibleAscii } from "../core.mjs";
 import { amountOf, atomicOf, money, unitOf } from "../lineage/money.mjs";
 import { copy, save } from "../lineage/save.mjs";
 import { clock } from "../lineage/time.mjs";
@@ -108,10 +108,11 @@ class Approve extends HTMLElement {
 
   #signed(told, terms, signature, address) {
     const { approval, digest } = approvalDocument(this.#request, { ...terms, signature });
-    if (address && !verifySignatures([{ digest, signature, signer: address }])[0]) throw new Error("The wallet signed something else, or with another account.");
+    const signer = callAny("rawRecover", { digest, signature });
+    if (address && signer.toLowerCase() !== address.toLowerCase()) throw new Error("The wallet signed something else, or with another account.");
     const text = JSON.stringify(approval, null, 2);
     told.replaceChildren(
-      element("p", { class: "done" }, element("strong", {}, "Approved."), ` At most ${amountOf(approval.amount, ...this.#unit)} ${unitOf(...this.#unit)}, until ${clock(approval.expiresAt)} UTC`, address ? [", signed by ", element("span", { class: "value" }, visibleAscii(address))] : "", "."),
+      element("p", { class: "done" }, element("strong", {}, "Approved."), ` At most ${amountOf(approval.amount, ...this.#unit)} ${unitOf(...this.#unit)}, until ${clock(approval.expiresAt)} UTC`, ", signed by ", element("span", { class: "value" }, signer), "."),
       element("p", { class: "hint" }, "Give this file to whoever runs the agent (payer.approve). Until then nothing changes. Whether you may approve is checked there."),
       ...this.#file("approval.json", text, "The approval"));
   }
