@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { put, start, verdict } from "./browser.mjs";
+import { put, putLineage, start, verdict } from "./browser.mjs";
 
 const sample = (name) => readFileSync(new URL(`../../www/sample/${name}`, import.meta.url));
 const bundle = () => JSON.parse(sample("bundle.json"));
@@ -156,6 +156,42 @@ test("a hostile file name is text, and long values are cut with the whole on dem
   await more.click();
   assert.ok((await resource.innerText()).length > 5_000);
   assert.equal(await more.getAttribute("aria-expanded"), "true");
+  assert.deepEqual(trouble, []);
+});
+
+test("in a lineage too, hostile texts are text: purposes, agents, addresses, file names", async () => {
+  const { page, trouble } = await site.open();
+  await page.getByRole("button", { name: "Lineage", exact: true }).click();
+  for (const [at, text] of FREE_TEXT.entries()) {
+    const hostile = withBundle((intent, whole) => {
+      intent.purpose = text;
+      intent.request.url = text;
+      whole.places = [{ intentId: intent.intentId, at: 1, by: text, purpose: text, budget: "5000" }];
+      whole.asked = [{ intentId: intent.intentId, purpose: text, actor: text, payer: whole.payer, amount: "1", network: "eip155:84532", asset: intent.attempts[0].domain.verifyingContract, payTo: text, request: { method: text, url: text }, reasons: [text], spent: "0", path: [text], ifNo: text }];
+    });
+    await page.setInputFiles("#open-lineage", { name: `${at} ${text.slice(0, 200).replaceAll("/", "_")}.json`, mimeType: "application/json", buffer: Buffer.from(hostile) });
+    await page.locator(`.source, .fault`).filter({ hasText: new RegExp(`(^|\\s)${at} `) }).first().waitFor();
+    await page.locator("cf-lineage:not([aria-busy])").waitFor();
+    if (await page.locator(".room [role=row]").count()) {
+      await page.locator(".room [role=row]").first().click();
+      await page.locator("#panel-title").waitFor();
+    }
+    const answer = page.getByRole("button", { name: /^Approve or refuse/ });
+    if (await answer.count()) {
+      await answer.first().click();
+      await page.locator("cf-approve dialog[open]").waitFor();
+    }
+    const seen = await look(page);
+    assert.deepEqual(seen.names.filter((element) => !ELEMENTS.has(element) && !["h4", "ol", "kbd"].includes(element)), [], text.slice(0, 40));
+    assert.deepEqual(seen.handlers.filter((name) => name !== "style"), [], text.slice(0, 40));
+    assert.equal(seen.scripts, 2);
+    assert.ok(!UNSEEN.test(seen.text), `${JSON.stringify(UNSEEN.exec(seen.text)?.[0])} is on the page`);
+    assert.equal(seen.polluted, undefined);
+    assert.ok(seen.wide <= 0, "the page became wider than the window");
+    assert.ok(seen.references.every((reference) => /=(#[a-z_-]+|icon\.svg|(style|lineage|print)\.css|main\.mjs)\]$/.test(reference)), String(seen.references));
+    if (await answer.count()) await page.keyboard.press("Escape");
+    for (const button of await page.getByRole("button", { name: /^Remove \d/ }).all()) await button.click();
+  }
   assert.deepEqual(trouble, []);
 });
 

@@ -1,7 +1,7 @@
 // The human gate: a request in plain words, and a signed yes or a no as a file. Every text that is signed comes from the core; nothing is sent.
 
 import { element, value } from "../build.mjs";
-import { approvalDocument, callAny, networkName, visible, visibleAscii } from "../core.mjs";
+import { approvalDocument, callAny, cut, networkName, visible, visibleAscii } from "../core.mjs";
 import { amountOf, atomicOf, money, unitOf } from "../lineage/money.mjs";
 import { copy, save } from "../lineage/save.mjs";
 import { clock } from "../lineage/time.mjs";
@@ -34,7 +34,7 @@ class Approve extends HTMLElement {
     const to = parts ?? [{ payTo }];
     return [
       element("header", {}, element("h2", { id: "approve-title" }, "Approve a payment?"), element("button", { type: "button", class: "quiet close", onclick: () => this.#dialog.close() }, "Close")),
-      element("p", { class: "lead-line" }, element("strong", {}, visible(purpose ?? `Intent ${intentId}`))),
+      element("p", { class: "lead-line" }, element("strong", {}, cut(visible(purpose ?? `Intent ${intentId}`)))),
       element("dl", {},
         line("Pay", money(amount, network, asset)),
         request && line("For", value(visibleAscii(`${request.method} ${request.url}`), "the request")),
@@ -43,7 +43,7 @@ class Approve extends HTMLElement {
         line("On", visibleAscii(networkName(network) ?? network)),
         line("So far", money(spent ?? "0", network, asset), element("span", { class: "note" }, "spent, held or unknown of this token")),
         line("Asked because", reasons.map(meaningOf).join(" ") || meaningOf("approval_needed")),
-        line("If you say no", visible(ifNo ?? "Nothing is signed and nothing is paid."))),
+        line("If you say no", cut(visible(ifNo ?? "Nothing is signed and nothing is paid."), 400))),
     ];
   }
 

@@ -1,12 +1,12 @@
 // The lineage of intents: what a person has to do, what was spent, and the tree of who bought what for whom. It shows what the core says.
 
 import { element } from "../build.mjs";
-import { visible } from "../core.mjs";
+import { visible, visibleAscii } from "../core.mjs";
 import { actionList } from "../lineage/actions.mjs";
 import { budgets } from "../lineage/budget.mjs";
 import { theEngine } from "../lineage/engine.mjs";
 import { Exports } from "../lineage/exports.mjs";
-import { nameOf } from "../lineage/row.mjs";
+import { nameOf, short } from "../lineage/row.mjs";
 import { Rows } from "../lineage/rows.mjs";
 import { faultsOf, sourcesOf } from "../lineage/trust.mjs";
 import { COUNTERS, STATES } from "../lineage/words.mjs";
@@ -208,7 +208,7 @@ class Lineage extends HTMLElement {
     const request = await (await theEngine()).request(intentId);
     if (!request) return;
     const named = new Map(this.#rows.all.filter(({ kind }) => kind === "intent").map((row) => [row.intentId, nameOf(row)]));
-    document.querySelector("cf-approve").open(request, (id) => named.get(id) ?? id);
+    document.querySelector("cf-approve").open(request, (id) => named.get(id) ?? short(visibleAscii(String(id))));
   }
 
   async #drop(name) {

@@ -176,7 +176,8 @@ fn page() -> Result<Count> {
     if !has_tests(Path::new("tests/page"))? {
         return Ok(Count::default());
     }
-    let Some(chromium) = chromium()? else {
+    let known = ["chromium", "chromium-browser", "google-chrome"];
+    let Some(chromium) = browser("CHROMIUM", &known, "chromium")? else {
         let how = "Chromium is missing; `apt-get install chromium` brings it, or CHROMIUM names one";
         if in_ci() {
             bail!("{how}");
@@ -187,11 +188,18 @@ fn page() -> Result<Count> {
             ..Count::default()
         });
     };
+    let firefox = browser("FIREFOX", &["firefox-esr", "firefox"], "firefox-esr")?;
+    if firefox.is_none() && in_ci() {
+        bail!("Firefox is missing; `apt-get install firefox-esr` brings it, or FIREFOX names one");
+    }
     install()?;
-    // The chain and the seller of the purchases in a page.
+    // The chain and the seller of the purchases in a page, and viem.
     npm_ci(&root().join("demo"))?;
     node_tests("tests/page", |node| {
         node.env("CHROMIUM", &chromium);
+        if let Some(firefox) = &firefox {
+            node.env("FIREFOX", firefox);
+        }
     })
 }
 
@@ -267,11 +275,10 @@ fn node_tests(folder: &str, prepare: impl FnOnce(&mut Command)) -> Result<Count>
     counted(&mut node)
 }
 
-/// Chromium's path, after installing it where that is possible.
-fn chromium() -> Result<Option<PathBuf>> {
-    let known = ["chromium", "chromium-browser", "google-chrome"];
-    let find = || known.into_iter().find(|name| available(name)).map(PathBuf::from);
-    let set = env::var_os("CHROMIUM")
+/// A browser's path: what the variable names, one of the known commands, or what the Debian package brings where that can be installed.
+fn browser(variable: &str, known: &[&str], package: &str) -> Result<Option<PathBuf>> {
+    let find = || known.iter().find(|name| available(name)).map(PathBuf::from);
+    let set = env::var_os(variable)
         .filter(|path| !path.is_empty())
         .map(PathBuf::from);
     if let Some(path) = set.or_else(find) {
@@ -282,11 +289,12 @@ fn chromium() -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     let mut apt = command("sh");
-    apt.arg("-c")
-        .arg("apt-get update -q >&2 && apt-get install -q -y --no-install-recommends chromium >&2");
+    apt.arg("-c").arg(format!(
+        "apt-get update -q >&2 && apt-get install -q -y --no-install-recommends {package} >&2"
+    ));
     apt.env("DEBIAN_FRONTEND", "noninteractive");
     run_command(&mut apt)?;
-    output(command("which").arg("chromium")).map(|path| Some(path.trim().into()))
+    output(command("which").arg(package)).map(|path| Some(path.trim().into()))
 }
 
 /// Runs a test runner, shows what it prints, and adds up the sums that cargo and Node print.
