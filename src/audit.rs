@@ -27,7 +27,7 @@ mod verdict;
 
 use crate::error::Error;
 use crate::json::Json;
-use crate::receipt::{Answer, Trust};
+use crate::receipt::{Answer, Made, Trust};
 use crate::secp256k1::{Claim, Keys};
 use crate::time::Seconds;
 pub use across::{across, MOST_COMPARED};
@@ -94,8 +94,8 @@ pub struct Text<'a> {
     pub found: Option<Found>,
 }
 
-/// The verdicts on the lines, in their order. All signatures of a call are checked together.
-pub fn audit(input: &str, lines: &[Text], given: &Given, keys: &mut Keys) -> Vec<Verdict> {
+/// The verdicts on the lines, in their order. All signatures of a call are checked together, but those of JWS, of which `made` says whether they were made.
+pub fn audit(input: &str, lines: &[Text], given: &Given, keys: &mut Keys, made: Made) -> Vec<Verdict> {
     let mut read: Vec<Result<Line, Error>> = lines.iter().map(|text| Line::read(text, given)).collect();
     let claimed: Vec<Option<Claim>> = read
         .iter()
@@ -113,7 +113,7 @@ pub fn audit(input: &str, lines: &[Text], given: &Given, keys: &mut Keys) -> Vec
         .iter()
         .zip(read)
         .map(|(text, line)| match line {
-            Ok(line) => line.judge(input, text),
+            Ok(line) => line.judge(input, text, made),
             Err(error) => Verdict::unusable(input, text.number, &error),
         })
         .collect()

@@ -85,16 +85,16 @@ fn judge(profile: Profile, text: &str, material: &Material, made: Made) -> Resul
 }
 
 /// The report on a document that stands inside another one: an object, or a text as [`verify`] takes it. Errors: those of [`verify`].
-pub(crate) fn judge_inside(document: &Json, material: &Material) -> Result<Report, Error> {
+pub(crate) fn judge_inside(document: &Json, material: &Material, made: Made) -> Result<Report, Error> {
     match document {
-        Json::String(text) => judge(profile(text)?, text, material, &jws::check),
+        Json::String(text) => judge(profile(text)?, text, material, made),
         Json::Object(_) => {
             let profile = of_object(document.clone())?;
             let text = match profile {
                 Profile::Claim(_) => document.to_text(),
                 _ => String::new(),
             };
-            judge(profile, &text, material, &jws::check)
+            judge(profile, &text, material, made)
         }
         _ => Err(bundle::invalid("")),
     }

@@ -5,7 +5,7 @@
 //! dispatch serves the vectors, so that Rust and JavaScript run one path. Modules below decode, call and encode.
 //!
 //! The package has several WebAssembly modules of one source. Features of the crate say which calls a module answers, and so what of the
-//! crate is in it: `verify` reads and verifies, `pay` pays and sells. Nothing else depends on them.
+//! crate is in it: `verify` reads and verifies, `pay` pays and sells, `jws` knows two more algorithms. Nothing else depends on them.
 
 #[cfg(feature = "verify")]
 mod approval;
@@ -15,7 +15,6 @@ mod audit;
 mod client;
 #[cfg(feature = "verify")]
 mod core;
-#[cfg(feature = "jws")]
 mod jws;
 #[cfg(feature = "pay")]
 mod mpp;
@@ -106,7 +105,6 @@ fn run(
         core::call,
         #[cfg(feature = "verify")]
         verify::call,
-        #[cfg(feature = "jws")]
         jws::call,
         #[cfg(feature = "verify")]
         approval::call,
@@ -221,11 +219,17 @@ mod bindings {
         json::utf8(json).and_then(json::canonicalize).ok()
     }
 
+    /// The same text in UTF-8, for the host to hash.
+    #[cfg(feature = "verify")]
+    #[wasm_bindgen(js_name = canonicalBytes)]
+    pub fn canonical_bytes(json: &[u8]) -> Option<Vec<u8>> {
+        json::utf8(json).and_then(json::canonical_bytes).ok()
+    }
+
     /// SHA-256 of that text, in one crossing.
     #[cfg(feature = "verify")]
     #[wasm_bindgen(js_name = canonicalSha256)]
     pub fn canonical_sha256(json: &[u8]) -> Option<Vec<u8>> {
-        let bytes = json::utf8(json).and_then(json::canonical_bytes).ok()?;
-        Some(sha256(&bytes))
+        canonical_bytes(json).map(|bytes| sha256(&bytes))
     }
 }

@@ -11,7 +11,7 @@ import "./elements/approve.mjs";
 import "./elements/help.mjs";
 import "./elements/lineage.mjs";
 import { element } from "./build.mjs";
-import { CounterfoilError, load, verifyReceipt } from "./core.mjs";
+import { CounterfoilError, load, loadJws, verifyReceipt } from "./core.mjs";
 import { alone, embedded, file, fromBase64 } from "./files.mjs";
 import { keys } from "./keys.mjs";
 import { follow } from "./live.mjs";
@@ -66,7 +66,7 @@ function open({ documents = [], live, view: wanted } = {}) {
 
 async function start() {
   document.querySelector(".policy code").textContent = document.querySelector("meta[http-equiv]").content;
-  await load(alone() ? await file("module") : undefined);
+  await Promise.all(alone() ? [load(await file("module")), loadJws(await file("jws"))] : [load(), loadJws()]);
   intake.start();
   intake.addEventListener("change", check);
   intake.addEventListener("files", (event) => {

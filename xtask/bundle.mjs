@@ -15,7 +15,7 @@ const at = (...parts) => join(folder, ...parts);
 const entries = { index: "index.mjs", core: "core.mjs", verify: "verify.mjs", raw: "raw.mjs", node: "node/index.mjs", browser: "browser/index.mjs", postgres: "postgres/index.mjs", gateway: "gateway/index.mjs" };
 
 /** Most bytes of each module, gzipped. A build that was not asked to be small is not measured. */
-const budgets = { counterfoil: 800_000, verify: 500_000, verify_simd: 500_000 };
+const budgets = { counterfoil: 800_000, verify: 500_000, verify_simd: 500_000, jws: 66_000 };
 const measured = process.env.CARGO_PROFILE_RELEASE_LTO !== "off";
 
 await keepBudgets();
@@ -41,10 +41,13 @@ async function writeCodes() {
   await writeFile(at("src/codes.mjs"), `// Generated from the core's registry.\nexport const codes = ${JSON.stringify(table, null, 2)};\n`);
 }
 
-/** src/wasm-base64.mjs: the module as text. */
+/** src/wasm-base64.mjs: the modules of the inline build as text. */
 async function writeInline() {
-  const wasm = await readFile(at("wasm/counterfoil_bg.wasm"));
-  await writeFile(at("src/wasm-base64.mjs"), `// Generated: wasm/counterfoil_bg.wasm.\nexport const base64 =\n  "${wasm.toString("base64")}";\n`);
+  const texts = ["counterfoil", "jws"].map(async (name) => {
+    const wasm = await readFile(at(`wasm/${name}_bg.wasm`));
+    return `export const ${name} =\n  "${wasm.toString("base64")}";\n`;
+  });
+  await writeFile(at("src/wasm-base64.mjs"), ["// Generated: the modules of wasm.\n", ...(await Promise.all(texts))].join(""));
 }
 
 async function writeNode() {
@@ -56,10 +59,12 @@ async function writeNode() {
   const all = Object.entries(entries).map(([name, path]) => `export * as ${name} from "./${path}";`);
   await build({
     stdin: {
-      contents: `import "./whole.mjs";
+      contents: `import "./jws.mjs";
+import "./whole.mjs";
 import { lanes } from "./verifier.mjs";
 import { modules } from "./wasm.mjs";
 modules.whole.carry(() => Buffer.from(require("./counterfoil_bg.cjs"), "base64"));
+modules.jws.carry(() => Buffer.from(require("./jws_bg.cjs"), "base64"));
 modules.verifier.carry(() => Buffer.from(lanes() ? require("./verify_simd_bg.cjs") : require("./verify_bg.cjs"), "base64"));
 ${all.join("\n")}`,
       resolveDir: at("src"),

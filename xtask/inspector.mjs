@@ -1,6 +1,6 @@
 // inspector.html, the whole page in one file: node xtask/inspector.mjs <package folder>
 //
-// Made of the same sources as target/www. Scripts and styles stand in the text and are named by their hashes in the policy; the WebAssembly module, the
+// Made of the same sources as target/www. Scripts and styles stand in the text and are named by their hashes in the policy; the WebAssembly modules, the
 // worker and the samples are blocks of data, which no browser executes. It talks to nobody, and its policy says so.
 
 import { createHash } from "node:crypto";
@@ -60,6 +60,7 @@ const samples = (await readdir(join(www, "sample"), { recursive: true, withFileT
   .map((entry) => join(entry.parentPath, entry.name).slice(www.length)).sort();
 const blocks = [
   block("module", await readFile(join(folder, "wasm/verify_bg.wasm"))),
+  block("jws", await readFile(join(folder, "wasm/jws_bg.wasm"))),
   block("worker", await script("lineage/worker.mjs")),
   ...(await Promise.all(samples.map(async (path) => block(path, await readFile(join(www, path)))))),
 ];

@@ -2,7 +2,7 @@
 // show the core two different values; byte arrays and keys go beside it. No rule about money stands on this side.
 
 import { CounterfoilError } from "./errors.mjs";
-import { enter, enterAny, enterBulk } from "./wasm.mjs";
+import { enter, enterAny, enterBulk, modules } from "./wasm.mjs";
 
 const LARGEST_ATTACHMENT = 1 << 29;
 const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
@@ -70,6 +70,20 @@ export function callAny(name, params, bytes) {
 /** One that is much work: it goes to the verifier, where that is there. */
 export function callBulk(name, params, bytes) {
   return pass(enterBulk, name, snapshot(params), bytes);
+}
+
+/** Whether a key made the signature of a JWS, for the algorithms that stand apart; the parameters are a JSON text already. */
+export function checkJws(params) {
+  if (!modules.jws) throw new CounterfoilError("not_loaded");
+  return pass(modules.jws.enter, "checkJws", params);
+}
+
+/** Runs a call, and again with the answers of the part that checks JWS where it asks for some: where that is not there, there are none. */
+export function withJws(params, run) {
+  const first = run(params);
+  if (!("needs" in first)) return first;
+  const made = (task) => ({ ...task, made: checkJws(snapshot(task)) });
+  return run({ ...params, answers: modules.jws?.ready() ? first.needs.map(made) : [] });
 }
 
 function pass(into, name, params, bytes, secret) {

@@ -52,7 +52,10 @@ export function canonicalize(json) {
 }
 
 export function canonicalSha256(json) {
-  if (native && json?.length >= WORTH_NATIVE) return `0x${native(canonicalize(json))}`;
+  if (native && json?.length >= WORTH_NATIVE) {
+    const bytes = canonical("canonicalBytes", json);
+    if (bytes) return `0x${native(bytes)}`;
+  }
   const digest = canonical("canonicalSha256", json);
   return digest ? toHex(digest) : callAny("canonicalSha256", { json });
 }

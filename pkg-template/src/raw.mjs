@@ -1,6 +1,7 @@
 // counterfoil/raw: primitives for tests and auditors. Not covered by semantic versioning.
 
-import { call, callAny, fromHex } from "./boundary.mjs";
+import { call, callAny, callText, checkJws as checkApart, fromHex } from "./boundary.mjs";
+import "./jws.mjs";
 import "./whole.mjs";
 
 export { call, callText } from "./boundary.mjs";
@@ -47,6 +48,11 @@ export function recover(digest, signature) {
 
 export function verify({ publicKey, digest, signature, encoding = "p1363", lowS = false }) {
   return callAny("rawVerify", { publicKey, digest, signature, encoding, lowS });
+}
+
+/** Whether a key made the signature of a JWS. `task` is a JSON text. */
+export function checkJws(task) {
+  return callText("checkJws", task) ?? checkApart(task);
 }
 
 export function publicKey(privateKey) {

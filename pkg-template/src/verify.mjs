@@ -1,20 +1,18 @@
 // counterfoil/verify: what a receipt proves, what contradicts itself in several journals, signatures and whole sets of documents in bulk.
 
-import { attachment, callAny, callBulk, fromHex, isBytes, missing, object, text, utf8 } from "./boundary.mjs";
+import { attachment, callAny, callBulk, fromHex, isBytes, missing, object, text, utf8, withJws } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { enterBulk } from "./wasm.mjs";
 
 export { approvalDocument } from "./approval.mjs";
+export { loadJws } from "./jws.mjs";
 export { load } from "./verifier.mjs";
 
 export function verifyReceipt(receipt, material = {}) {
   const { body, decodedBody, ...rest } = object(material, "material");
   const bytes = joined(body, decodedBody, rest);
   const params = { receipt: text(receipt, "receipt"), material: rest };
-  const report = callAny("verifyReceipt", params, bytes);
-  // The arithmetic of some signatures stands apart; what it says is no verdict yet.
-  if (!("needs" in report)) return report;
-  return callAny("verifyReceipt", { ...params, answer: callAny("checkJws", report.needs) }, bytes);
+  return withJws(params, (params) => callAny("verifyReceipt", params, bytes));
 }
 
 /** The answer's bytes, and behind them what is under its content coding. */
@@ -86,7 +84,10 @@ export function auditVerdicts(lines) {
 /** The lines cross as bytes, both ways: their verdicts are written down as they come. */
 function audited(lines, params, again) {
   const bytes = attachment(lines, "lines") ?? missing("lines");
-  const answer = enterBulk("audit", [utf8(JSON.stringify(params)), bytes, again]);
+  return withJws(params, (params) => unpacked(enterBulk("audit", [utf8(JSON.stringify(params)), bytes, again])));
+}
+
+function unpacked(answer) {
   const view = new DataView(answer.buffer, answer.byteOffset);
   const [head, text] = [8 + view.getUint32(0, true), view.getUint32(4, true)];
   const { ok, error } = JSON.parse(new TextDecoder().decode(answer.subarray(8, head)));

@@ -1,5 +1,5 @@
 // The WebAssembly modules of the package, of one source. `whole` answers every call; `verifier` is smaller and answers those that read and
-// verify. In Node and in the inline build their bytes come with the package, and a module starts by itself at the first call that
+// verify; `jws` knows two algorithms that neither has. In Node and in the inline build their bytes come with the package, and a module starts by itself at the first call that
 // needs it; elsewhere `load` fetches it.
 
 import { CounterfoilError } from "./errors.mjs";

@@ -25,6 +25,8 @@ export function signDigest(digest: Hex, privateKey: Uint8Array): Hex;
 export function recover(digest: Hex, signature: Hex): Address;
 /** ECDSA over secp256k1 by public key, compressed or not. `lowS` refuses the upper half. */
 export function verify(v: { publicKey: Hex; digest: Hex; signature: Hex; encoding?: "der" | "p1363"; lowS?: boolean }): boolean;
+/** Whether the key made the signature of a JWS; `task` is the JSON text of `{alg, key, input, signature}`, all but the first as 0x text. */
+export function checkJws(task: string): boolean;
 export function publicKey(privateKey: Uint8Array): Hex;
 export function addressOfKey(privateKey: Uint8Array): Address;
 /** Identity of an intent that the caller named, 16 to 256 characters. */

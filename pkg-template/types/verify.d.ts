@@ -10,6 +10,11 @@ export type { Finding } from "./values.js";
  * loaded. Without a source it takes the build for engines that have vectors of 128 bits where the engine has them; both give the same answers.
  */
 export function load(source?: URL | string | Response | Uint8Array | WebAssembly.Module): Promise<void>;
+/**
+ * Fetches the part that checks JWS signed with ES256 or EdDSA; those of ES256K need no part. In a browser without it `signature` of such a receipt is
+ * `not_checked`. In Node and with `counterfoil/inline` it is there already and this does nothing.
+ */
+export function loadJws(source?: URL | string | Response | Uint8Array | WebAssembly.Module): Promise<void>;
 
 export type CheckState = "pass" | "fail" | "not_checked";
 export interface Check { id: string; state: CheckState; title: string; why: string; expected?: string; actual?: string; required: boolean }

@@ -8,7 +8,7 @@ use crate::digest;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::{self, Json};
-use crate::receipt::{self, Answer, Material};
+use crate::receipt::{self, Answer, Made, Material};
 
 /// The longest id of a line, a purchase or an intent that is kept.
 const LONGEST_ID: usize = 256;
@@ -84,12 +84,12 @@ impl Line {
     }
 
     /// The verdict of this line.
-    pub fn judge(self, input: &str, text: &Text) -> Verdict {
+    pub fn judge(self, input: &str, text: &Text, made: Made) -> Verdict {
         let mut material: Material = self.material;
         if let Response::Inside(body) = &self.response {
             material.body = Some(body);
         }
-        let report = match receipt::judge_inside(&self.receipt, &material) {
+        let report = match receipt::judge_inside(&self.receipt, &material, made) {
             Ok(report) => report,
             Err(error) => return Verdict::unusable(input, text.number, &error).named(self.id),
         };

@@ -1,8 +1,9 @@
-//! The arithmetic behind a JWS. P-256 and Ed25519 are the feature `jws`, so that a build without it stays small; secp256k1 is here anyway.
+//! The arithmetic behind a JWS. P-256 and Ed25519 are the feature `jws`, so that a build without it stays small; secp256k1 is that of `verify`.
 
 use super::Task;
 use crate::digest;
 use crate::jwk::Algorithm;
+#[cfg(feature = "verify")]
 use crate::secp256k1::{self, Encoding};
 
 /// Whether the key made the signature; a key that is not on its curve made none. Nothing, where this build does not know the algorithm.
@@ -11,6 +12,7 @@ use crate::secp256k1::{self, Encoding};
 /// signatures made by its libraries are of the other kind. Ed25519 is strict: a canonical s, and no point of small order.
 pub fn check(task: &Task) -> Option<bool> {
     match task.key.algorithm {
+        #[cfg(feature = "verify")]
         Algorithm::Es256k => {
             let digest = digest::sha256(&task.input);
             let made = secp256k1::verify(&task.key.bytes, &digest, &task.signature, Encoding::P1363, true);
@@ -20,6 +22,8 @@ pub fn check(task: &Task) -> Option<bool> {
         Algorithm::Es256 => Some(es256(task).is_some()),
         #[cfg(feature = "jws")]
         Algorithm::EdDsa => Some(ed25519(task).is_some()),
+        #[cfg(not(feature = "verify"))]
+        Algorithm::Es256k => None,
         #[cfg(not(feature = "jws"))]
         Algorithm::Es256 | Algorithm::EdDsa => None,
     }

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use super::core::KEYS;
+use super::jws::Asked;
 use super::Input;
 use crate::audit::{self, across, Found, Given, Kind, Names, Summary, Text, Verdict};
 use crate::error::{Code, Error};
@@ -31,10 +32,10 @@ fn texts(input: &Input) -> Result<Vec<&[u8]>, Error> {
     }
 }
 
-/// Input `{input, given?, first?, numbers?, found?, blank?, broken?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
+/// Input `{input, given?, first?, numbers?, found?, blank?, broken?, answers?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
 /// else from 1. `found`: for each null, `{sha256, length?, canonical?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
 /// verdict unless `blank` is true. `broken`: from this line on the input could not be read.
-fn lines(input: &Input) -> Result<Vec<Verdict>, Error> {
+fn lines(input: &Input, asked: &Asked) -> Result<Vec<Verdict>, Error> {
     let json = &input.json;
     let name = json.read("input", Json::as_str)?;
     let given = json.read_opt("given", Given::from_json)?.unwrap_or_default();
@@ -63,7 +64,7 @@ fn lines(input: &Input) -> Result<Vec<Verdict>, Error> {
         });
     }
     let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut verdicts = audit::audit(name, &texts, &given, &mut keys);
+    let mut verdicts = audit::audit(name, &texts, &given, &mut keys, &|task| asked.made(task));
     verdicts.extend(broken.map(|line| Verdict::unreadable(name, line)));
     Ok(verdicts)
 }
@@ -81,7 +82,7 @@ fn found(json: &Json) -> Result<Option<Found>, Error> {
 }
 
 /// The lines are verdicts that were written down.
-fn verdicts(input: &Input) -> Result<Vec<Verdict>, Error> {
+fn verdicts(input: &Input, _: &Asked) -> Result<Vec<Verdict>, Error> {
     let lines = texts(input)?;
     let read = |(at, line): (usize, &&[u8])| {
         Verdict::from_line(line).map_err(|error| error.within(&format!("lines[{at}]")))
@@ -89,11 +90,15 @@ fn verdicts(input: &Input) -> Result<Vec<Verdict>, Error> {
     lines.iter().enumerate().map(read).collect()
 }
 
-type Judged = fn(&Input) -> Result<Vec<Verdict>, Error>;
+type Judged = fn(&Input, &Asked) -> Result<Vec<Verdict>, Error>;
 
-/// `{verdicts, summary}`.
+/// `{verdicts, summary}`, or what [`Asked`] needs first.
 fn listed(input: &Input, judged: Judged) -> Result<Json, Error> {
-    let verdicts = judged(input)?;
+    let asked = Asked::read(&input.json)?;
+    let verdicts = judged(input, &asked)?;
+    if let Some(needs) = asked.needs() {
+        return Ok(needs);
+    }
     Ok(Json::object([
         (
             "verdicts",
@@ -110,12 +115,17 @@ fn sum(verdicts: &[Verdict]) -> Summary {
 }
 
 /// The same in the form that costs least to read: the length of a JSON text and of the verdicts' lines, 4 bytes each, little end first;
-/// the text, `{"ok": {summary}}` or `{"error"}`; the lines, each with its line feed; and each key of each line, as the 4 bytes of its place
+/// the text, `{"ok": {summary}}`, `{"ok": {needs}}` or `{"error"}`; the lines, each with its line feed; and each key of each line, as the 4 bytes of its place
 /// among them and its 16 bytes.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
 pub(super) fn packed(input: &Input, again: bool) -> Result<(Json, String, Vec<u8>), Error> {
-    let verdicts = if again { verdicts(input)? } else { lines(input)? };
+    let asked = Asked::read(&input.json)?;
+    let judged: Judged = if again { verdicts } else { lines };
+    let verdicts = judged(input, &asked)?;
     let (mut text, mut keys) = (String::new(), Vec::new());
+    if let Some(needs) = asked.needs() {
+        return Ok((needs, text, keys));
+    }
     for (at, verdict) in (0_u32..).zip(&verdicts) {
         text.push_str(&verdict.to_line());
         text.push('\n');

@@ -1,14 +1,12 @@
 //! Reading the chain and verifying receipts.
 
-use core::cell::RefCell;
-
+use super::jws::Asked;
 use super::Input;
 use crate::conflict::Given;
 use crate::eip3009::Authorization;
 use crate::error::Error;
 use crate::evidence::{self, Context, Refund};
 use crate::json::Json;
-use crate::jws::{self, Task};
 use crate::mpp::challenge::Challenge;
 use crate::mpp::tempo;
 use crate::network::Network;
@@ -103,30 +101,18 @@ fn refund_closed(input: &Json) -> Result<Json, Error> {
     )
 }
 
-/// Input `{receipt, material?, answer?}`; answer the report. Where the signature of a JWS must be checked by arithmetic that is not in this build, and `answer` does
-/// not say yet what came of it, `{needs: {alg, key, input, signature}}`: what `checkJws` takes.
+/// Input `{receipt, material?, answers?}`; answer the report, or what [`Asked`] needs first.
 fn verify_receipt(input: &Input) -> Result<Json, Error> {
     let none = Json::Object(Vec::new());
     let receipt = input.json.read("receipt", Json::as_str)?;
-    let answered = input.json.read_opt("answer", Json::as_bool)?;
-    let needs = RefCell::new(None);
-    let answer = |task: &Task| {
-        let answer = jws::check(task).or(answered);
-        if answer.is_none() {
-            needs.replace(Some(task.to_json()));
-        }
-        answer
-    };
+    let asked = Asked::read(&input.json)?;
     let report = receipt::verify(
         receipt,
         input.json.get("material").unwrap_or(&none),
         input.bytes.as_deref(),
-        &answer,
+        &|task| asked.made(task),
     )?;
-    Ok(match needs.take() {
-        Some(task) => Json::object([("needs", task)]),
-        None => report,
-    })
+    Ok(asked.needs().unwrap_or(report))
 }
 
 /// Input `{claim: text}`; answer `{body, digest, typedData, keccak256}`: what its payer signs, and the hash of exactly this text.

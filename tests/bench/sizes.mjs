@@ -12,7 +12,7 @@ export async function sizes({ folder, tarball }) {
   const wasm = module("counterfoil");
   const ours = await bundle(join(here, "entries", "counterfoil.mjs"));
   return [
-    ...["counterfoil", "verify", "verify_simd"].map((name) => ({ name: `${name}_bg.wasm`, ...compressed(module(name)) })),
+    ...["counterfoil", "verify", "verify_simd", "jws"].map((name) => ({ name: `${name}_bg.wasm`, ...compressed(module(name)) })),
     { name: "npm tarball", raw: unpacked(folder), gzip: statSync(tarball).size },
     { name: "browser: counterfoil, script", ...compressed(ours) },
     { name: "browser: counterfoil, script + wasm", ...compressed(ours, wasm) },

@@ -54,6 +54,14 @@ for (const [name, verifier] of Object.entries(verifiers)) {
   });
 }
 
+test("jws alone knows P-256 and Ed25519, and nothing else", async () => {
+  const jws = await instance("jws", "jws");
+  const answers = vectors.filter(({ call, expected }) => call === "checkJws" && typeof expected === "boolean").map((vector) => [JSON.parse(vector.input).alg, vector.expected, jws(vector).ok, whole(vector).ok]);
+  for (const [alg, expected, apart, here] of answers) assert.deepEqual([apart, here], alg === "ES256K" ? [null, expected] : [expected, null], alg);
+  assert.deepEqual([...new Set(answers.map(([alg]) => alg))].sort(), ["ES256", "ES256K", "EdDSA"]);
+  for (const call of [...READING, ...PAYING]) assert.ok(isUnknown(jws({ call, input: "{}" })), call);
+});
+
 /** What a fresh process prints. */
 const printed = (code) => execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: new URL(".", import.meta.url), encoding: "utf8" }).trim();
 /** Which texts of modules were read. */
@@ -65,4 +73,11 @@ test("whoever only verifies starts the verifier alone, and whoever pays or signs
   assert.match(seen('import { sha256 } from "counterfoil";', "sha256(Uint8Array.of(1));"), /^verify(_simd)?_bg$/);
   assert.equal(seen('import { signAuthorization, verifyReceipt } from "counterfoil";', 'try { signAuthorization({}, {}, new Uint8Array(32)); } catch {} verifyReceipt("{}");'), "counterfoil_bg");
   assert.equal(seen('import * as all from "counterfoil";', ""), "");
+  const { cases } = JSON.parse(readFileSync(new URL("../receipts/signed.json", import.meta.url), "utf8"));
+  const verified = (alg) => {
+    const { receipt, material } = cases.find(({ id }) => id === `official-jws-${alg}-key-0-receipt`);
+    return seen('import { verifyReceipt } from "counterfoil/verify";', `verifyReceipt(${JSON.stringify(receipt)}, ${JSON.stringify(material)});`);
+  };
+  assert.match(verified("EdDSA"), /^jws_bg,verify(_simd)?_bg$/);
+  assert.match(verified("ES256K"), /^verify(_simd)?_bg$/);
 });

@@ -79,12 +79,12 @@ test("the checksums are those of the files, and every file is in them", () => {
   }
 });
 
-const modules = { counterfoil: "counterfoil", verify: "verify", verify_simd: "verify" };
+const modules = { counterfoil: "counterfoil", verify: "verify", verify_simd: "verify", jws: "jws" };
 
 test("every copy of a module as text is the published one", () => {
   const copies = Object.keys(modules).map((name) => [name, `dist/${name}_bg.cjs`]);
-  for (const [name, file] of [...copies, ["counterfoil", "src/wasm-base64.mjs"]]) {
-    const [, text] = readFileSync(join(home, file), "utf8").match(/=\s*"([^"]+)"/);
+  for (const [name, file] of [...copies, ["counterfoil", "src/wasm-base64.mjs"], ["jws", "src/wasm-base64.mjs"]]) {
+    const [, text] = readFileSync(join(home, file), "utf8").match(new RegExp(`(?:exports|${name}) =\\s*"([^"]+)"`));
     assert.ok(Buffer.from(text, "base64").equals(readFileSync(require.resolve(`counterfoil/${name}_bg.wasm`))), file);
   }
 });

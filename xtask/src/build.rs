@@ -21,13 +21,14 @@ pub struct Module {
     lanes: bool,
 }
 
-pub const MODULES: [Module; 3] = [
+pub const MODULES: [Module; 4] = [
     Module::new("counterfoil", "counterfoil"),
     Module::new("verify", "verify"),
     Module {
         lanes: true,
         ..Module::new("verify_simd", "verify")
     },
+    Module::new("jws", "jws"),
 ];
 
 impl Module {

@@ -9,8 +9,12 @@ use anyhow::{Context, Result};
 use crate::package::copy_tree;
 use crate::shell::{root, target};
 
-/// What the page takes from the package beside what `www/core.mjs` imports: the modules of which the browser fetches one.
-const MODULES: [&str; 2] = ["wasm/verify_bg.wasm", "wasm/verify_simd_bg.wasm"];
+/// What the page takes from the package beside what `www/core.mjs` imports: the modules of which the browser fetches those it needs.
+const MODULES: [&str; 3] = [
+    "wasm/verify_bg.wasm",
+    "wasm/verify_simd_bg.wasm",
+    "wasm/jws_bg.wasm",
+];
 
 /// Builds `target/www` from the package in `package`.
 pub fn build(package: &Path) -> Result<()> {
