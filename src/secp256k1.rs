@@ -5,7 +5,7 @@
 mod keys;
 
 use alloy_primitives::keccak256;
-pub use counterfoil_secp256k1::{comb, field, lockstep, point, product, scalar, signature};
+pub use counterfoil_secp256k1::{comb, field, lockstep, point, product, scalar, short, signature};
 
 pub use self::keys::{Claim, Keys};
 use self::point::Affine;

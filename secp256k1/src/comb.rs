@@ -6,7 +6,7 @@ use crate::point::{Affine, Jacobian};
 use crate::scalar::Scalar;
 
 /// Digits of a scalar, and bits of each.
-const DIGITS: usize = 32;
+pub(crate) const DIGITS: usize = 32;
 const WIDTH: usize = 8;
 /// Odd multiples in a window: 1, 3, … 255 times 256^place times the point.
 const MULTIPLES: usize = 1 << (WIDTH - 1);
@@ -117,75 +117,115 @@ pub struct Job<'a> {
 /// Each begins at `start`, which is taken off at the end. Nobody knows a number that it is of any other point: so whoever chooses the
 /// factors and the keys can't choose that a sum on the way is exceptional; only the last one can be, where the result is known.
 pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
+    let steps = Steps::new(first, start, jobs);
+    in_step(&vec![*start; jobs.len()], STEPS, |lane, step| {
+        steps.addend(lane, step)
+    })
+}
+
+/// In step, for each start the sum of it and of `addend(lane, step)` for every step; `None` for those that met an exceptional sum on the way,
+/// or are infinity. All points but the starts are settled.
+pub(crate) fn in_step<'a>(
+    starts: &[Affine],
+    steps: usize,
+    addend: impl Fn(usize, usize) -> Option<Addend<'a>>,
+) -> Option<Vec<Option<Affine>>> {
     if cfg!(target_feature = "simd128") {
-        by_fours(first, start, jobs)
+        in_step_by_fours(starts, steps, addend)
     } else {
-        by_ones(first, start, jobs)
+        in_step_by_ones(starts, steps, addend)
     }
 }
 
-/// [`sums_of_products`], one by one in each step.
-pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
-    let digits: Vec<(Digits, Digits)> = jobs
-        .iter()
-        .map(|job| (Digits::from(&job.a), Digits::from(&job.b)))
-        .collect();
-    let mut lanes = Lanes::new(vec![*start; jobs.len()]);
-    let mut addends = Vec::with_capacity(jobs.len());
-    for place in 0..DIGITS {
-        for (a, _) in &digits {
-            addends.push(first.addend(a, place)?);
-        }
-        lanes.add(&addends);
-        addends.clear();
-        for (job, (_, b)) in jobs.iter().zip(&digits) {
-            addends.push(job.other.addend(b, place)?);
+fn in_step_by_ones<'a>(
+    starts: &[Affine],
+    steps: usize,
+    addend: impl Fn(usize, usize) -> Option<Addend<'a>>,
+) -> Option<Vec<Option<Affine>>> {
+    let mut lanes = Lanes::new(starts.to_vec());
+    let mut addends = Vec::with_capacity(starts.len());
+    for step in 0..steps {
+        for lane in 0..starts.len() {
+            addends.push(addend(lane, step)?);
         }
         lanes.add(&addends);
         addends.clear();
     }
-    let back = Addend {
-        point: start,
-        negative: true,
-    };
-    lanes.add(&vec![back; jobs.len()]);
     Some(lanes.into_sums())
 }
 
-/// [`sums_of_products`], four at once in each step.
-pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
-    let mut all: Vec<(Digits, Digits, &Comb)> = jobs
-        .iter()
-        .map(|job| (Digits::from(&job.a), Digits::from(&job.b), job.other))
-        .collect();
+pub(crate) fn in_step_by_fours<'a>(
+    starts: &[Affine],
+    steps: usize,
+    addend: impl Fn(usize, usize) -> Option<Addend<'a>>,
+) -> Option<Vec<Option<Affine>>> {
     // The last one fills up the last four.
-    while let (Some(last), false) = (all.last(), all.len().is_multiple_of(4)) {
-        all.push(*last);
+    let last = starts.len().checked_sub(1)?;
+    let settled: Vec<Affine> = starts.iter().map(Affine::settled).collect();
+    let fours = starts.len().div_ceil(4);
+    let four = |four: usize| [0, 1, 2, 3].map(|lane| last.min(4 * four + lane));
+    let mut places = Vec::with_capacity(fours);
+    for all in (0..fours).map(four) {
+        let [a, b, c, d] = all.map(|lane| settled.get(lane));
+        places.push([a?, b?, c?, d?]);
     }
-    let (fours, _) = all.as_chunks::<4>();
-    let mut sums = Fours::new(start, fours.len());
-    let mut addends = Vec::with_capacity(fours.len());
-    for place in 0..DIGITS {
-        for [(a, ..), (b, ..), (c, ..), (d, ..)] in fours {
-            let of = |digits| first.addend(digits, place);
-            addends.push([of(a)?, of(b)?, of(c)?, of(d)?]);
-        }
-        sums.add(&addends);
-        addends.clear();
-        for four in fours {
-            let [a, b, c, d] = four
-                .each_ref()
-                .map(|(_, digits, other)| other.addend(digits, place));
+    let mut sums = Fours::new(&places);
+    let mut addends = Vec::with_capacity(fours);
+    for step in 0..steps {
+        for all in (0..fours).map(four) {
+            let [a, b, c, d] = all.map(|lane| addend(lane, step));
             addends.push([a?, b?, c?, d?]);
         }
         sums.add(&addends);
         addends.clear();
     }
-    let start = start.settled();
-    let back = Addend {
-        point: &start,
-        negative: true,
-    };
-    sums.add(&vec![[back; 4]; fours.len()]);
-    Some(sums.into_sums().take(jobs.len()).collect())
+    Some(sums.into_sums().take(starts.len()).collect())
+}
+
+/// [`sums_of_products`], one by one in each step.
+pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
+    let steps = Steps::new(first, start, jobs);
+    in_step_by_ones(&vec![*start; jobs.len()], STEPS, |lane, step| {
+        steps.addend(lane, step)
+    })
+}
+
+/// [`sums_of_products`], four at once in each step.
+pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
+    let steps = Steps::new(first, start, jobs);
+    in_step_by_fours(&vec![*start; jobs.len()], STEPS, |lane, step| {
+        steps.addend(lane, step)
+    })
+}
+
+/// The digits of both factors in turn, and the start off again.
+const STEPS: usize = 2 * DIGITS + 1;
+
+struct Steps<'a> {
+    first: &'a Comb,
+    start: Affine,
+    jobs: Vec<(Digits, &'a Comb, Digits)>,
+}
+
+impl<'a> Steps<'a> {
+    fn new(first: &'a Comb, start: &Affine, jobs: &[Job<'a>]) -> Steps<'a> {
+        let job = |job: &Job<'a>| (Digits::from(&job.a), job.other, Digits::from(&job.b));
+        Steps {
+            first,
+            start: start.settled(),
+            jobs: jobs.iter().map(job).collect(),
+        }
+    }
+
+    fn addend(&self, lane: usize, step: usize) -> Option<Addend<'_>> {
+        let (a, other, b) = self.jobs.get(lane)?;
+        match (step / 2, step % 2) {
+            (DIGITS, _) => Some(Addend {
+                point: &self.start,
+                negative: true,
+            }),
+            (place, 0) => self.first.addend(a, place),
+            (place, _) => other.addend(b, place),
+        }
+    }
 }

@@ -359,12 +359,17 @@ pub struct Fours {
 }
 
 impl Fours {
-    /// Four times `count` lanes that begin with this point.
-    pub fn new(start: &Affine, count: usize) -> Fours {
-        let start = start.settled();
-        let four = |number: &Element| Four::of([number; 4]);
+    /// Lanes that begin with these points, which are settled.
+    pub fn new(starts: &[[&Affine; 4]]) -> Fours {
+        let count = starts.len();
+        let four = |points: &[&Affine; 4]| {
+            (
+                Four::of(points.map(|point| &point.x)),
+                Four::of(points.map(|point| &point.y)),
+            )
+        };
         Fours {
-            sums: vec![(four(&start.x), four(&start.y)); count],
+            sums: starts.iter().map(four).collect(),
             exceptional: vec![[false; 4]; count],
             added: Vec::with_capacity(count),
             differences: Vec::with_capacity(count),

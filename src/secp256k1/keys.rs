@@ -1,8 +1,8 @@
 //! Keys that were met: many signatures at once, each compared with the address that is said to have made it.
 //!
-//! An address is no key: the first signature of a signer costs a recovery. After that the key is known, and whoever is met often gets
-//! tables. They speed up a yes and decide nothing else: whatever does not verify by them is recovered after all, so every verdict is
-//! that of [`super::recover`].
+//! An address is no key: the first signature of a signer costs a recovery. After that the key is known. Whoever is met often gets
+//! tables that are kept; those met a few times in one call get small ones, made for many of them at once and dropped again. Tables speed up a yes and
+//! decide nothing else: whatever does not verify by them is recovered after all, so every verdict is that of [`super::recover`].
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use super::field::Element;
 use super::point::{Affine, GENERATOR};
 use super::product::sum_of_products;
 use super::scalar::Scalar;
+use super::short::{self, Short};
 use super::signature::Signature;
 use super::{address_of, low};
 use crate::address::Address;
@@ -26,6 +27,11 @@ const OFTEN: usize = 32;
 /// Fewer signatures than this are verified one by one, as they would share an inversion with too few; more than that in blocks.
 const FEW: usize = 6;
 const BLOCK: usize = 256;
+const FEWEST: usize = 32;
+
+/// Signatures of one signer in a call from which on small tables pay for themselves, and of how many signers they are made at once.
+const SEVERAL: usize = 4;
+const TOGETHER: usize = 16;
 
 /// A signature that is said to be someone's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,22 +102,32 @@ impl Keys {
                 });
             }
         }
-        for (signer, checked) in signers {
-            let mut decide = |one: &Checked, verdict| {
-                if let Some(place) = verdicts.get_mut(one.place) {
-                    *place = verdict;
-                }
-            };
-            let rest = self.recover_first(&signer, &checked, &mut decide);
-            let quick = self.verify_known(&signer, rest);
-            for (one, quick) in rest.iter().zip(quick) {
-                decide(
-                    one,
-                    quick || one.key().is_some_and(|key| address_of(&key) == signer),
-                );
+        let mut several = Vec::new();
+        for (signer, checked) in &signers {
+            let rest = self.recover_first(signer, checked, &mut verdicts);
+            self.prepare(signer, rest.len());
+            let tables = self.known.get(signer).is_some_and(|known| known.tables.is_some());
+            if rest.len() < SEVERAL || tables {
+                settle(signer, rest, self.verify_known(signer, rest), &mut verdicts);
+                continue;
+            }
+            several.push((*signer, rest));
+            if several.len() == TOGETHER {
+                self.settle_several(&several, &mut verdicts);
+                several.clear();
             }
         }
+        self.settle_several(&several, &mut verdicts);
         verdicts
+    }
+
+    fn settle_several(&mut self, several: &[(Address, &[Checked])], verdicts: &mut [bool]) {
+        let mut all = self.verify_several(several).map(Vec::into_iter);
+        for (signer, checked) in several {
+            let quick = all.as_mut().and_then(Iterator::next);
+            let quick = quick.unwrap_or_else(|| self.verify_known(signer, checked));
+            settle(signer, checked, quick, verdicts);
+        }
     }
 
     /// Recovers one by one until the signer's key is known; gives those that are left.
@@ -119,12 +135,12 @@ impl Keys {
         &mut self,
         signer: &Address,
         checked: &'a [Checked],
-        decide: &mut impl FnMut(&Checked, bool),
+        verdicts: &mut [bool],
     ) -> &'a [Checked] {
         let mut rest = checked;
         while let (Some((one, others)), false) = (rest.split_first(), self.known.contains_key(signer)) {
             let key = one.key().filter(|key| address_of(key) == *signer);
-            decide(one, key.is_some());
+            decide(one, key.is_some(), verdicts);
             if let Some(key) = key {
                 self.remember(*signer, key);
             }
@@ -155,7 +171,6 @@ impl Keys {
         let mut inverses: Vec<Scalar> = checked.iter().map(|one| *one.signature.s()).collect();
         // No s is 0.
         let inverted = Scalar::invert_all(&mut inverses);
-        self.prepare(signer, checked.len());
         let (Some(known), Some(())) = (self.known.get(signer), inverted) else {
             return vec![false; checked.len()];
         };
@@ -200,6 +215,50 @@ impl Keys {
         verdicts
     }
 
+    /// The same of several signers together, whose keys have no tables; nothing when they are too few for it.
+    fn verify_several(&mut self, signers: &[(Address, &[Checked])]) -> Option<Vec<Vec<bool>>> {
+        let all = signers.iter().flat_map(|(_, checked)| *checked);
+        let mut inverses: Vec<Scalar> = all.clone().map(|one| *one.signature.s()).collect();
+        if inverses.len() < FEWEST {
+            return None;
+        }
+        self.prepare_generator();
+        let (generator, start) = self.generator.as_ref()?;
+        // No s is 0.
+        Scalar::invert_all(&mut inverses)?;
+        let keys = signers.iter().map(|(signer, _)| self.known.get(signer));
+        let keys: Option<Vec<Affine>> = keys.map(|known| known.map(|known| known.key)).collect();
+        let tables = Short::all(&keys?, start)?;
+        let others = signers
+            .iter()
+            .zip(&tables)
+            .flat_map(|((_, checked), tables)| checked.iter().map(move |_| tables));
+        let jobs: Vec<short::Job> = all
+            .clone()
+            .zip(&inverses)
+            .zip(others)
+            .map(|((one, inverse), other)| {
+                let (a, b) = one.signature.factors(&one.digest, inverse);
+                short::Job { a, other, b }
+            })
+            .collect();
+        let points = short::sums_of_products(generator, start, &jobs)?;
+        let mut quick = all
+            .zip(points)
+            .map(|(one, point)| point.is_some_and(|point| one.signature.is_of_recovered(&point, one.odd)));
+        let each = signers
+            .iter()
+            .map(|(_, checked)| quick.by_ref().take(checked.len()).collect());
+        Some(each.collect())
+    }
+
+    /// Makes the generator's tables, and the point where sums in step begin.
+    fn prepare_generator(&mut self) {
+        if self.generator.is_none() {
+            self.generator = Comb::new(&GENERATOR).zip(start());
+        }
+    }
+
     /// Notes that a signer was met, and makes its tables when it is met often; those not used for longest make room.
     fn prepare(&mut self, signer: &Address, times: usize) {
         self.clock += 1;
@@ -212,9 +271,7 @@ impl Keys {
             return;
         }
         known.tables = Comb::new(&known.key);
-        if self.generator.is_none() {
-            self.generator = Comb::new(&GENERATOR).zip(start());
-        }
+        self.prepare_generator();
         let mut with_tables: Vec<&mut Known> = self
             .known
             .values_mut()
@@ -226,6 +283,20 @@ impl Keys {
                 oldest.met = 0;
             }
         }
+    }
+}
+
+fn decide(one: &Checked, verdict: bool, verdicts: &mut [bool]) {
+    if let Some(place) = verdicts.get_mut(one.place) {
+        *place = verdict;
+    }
+}
+
+/// Decides on signatures of which some are known to be the signer's; the others are recovered.
+fn settle(signer: &Address, checked: &[Checked], quick: Vec<bool>, verdicts: &mut [bool]) {
+    for (one, quick) in checked.iter().zip(quick) {
+        let made = quick || one.key().is_some_and(|key| address_of(&key) == *signer);
+        decide(one, made, verdicts);
     }
 }
 

@@ -4,6 +4,7 @@ use counterfoil::secp256k1::comb::{by_fours, by_ones, Comb, Job};
 use counterfoil::secp256k1::point::GENERATOR;
 use counterfoil::secp256k1::product::sum_of_products;
 use counterfoil::secp256k1::scalar::Scalar;
+use counterfoil::secp256k1::short::{self, Short};
 use k256::elliptic_curve::ops::Reduce;
 use k256::ProjectivePoint;
 use num_bigint::{BigInt, Sign};
@@ -50,6 +51,43 @@ pub fn products(seed: u64, rounds: u64, counts: &Counts) {
         counts.add("sums of products", 2);
     }
     assert!(points > 0);
+}
+
+/// Products in step of several points that are met a few times, by their small tables.
+pub fn several(seed: u64, rounds: u64, counts: &Counts) {
+    let random = &mut Random::new(seed, 12);
+    let edges = edges();
+    let generator = Comb::new(&GENERATOR).expect("tables");
+    for _ in 0..rounds {
+        let start = ours(&multiple(&random.uniform())).expect("a point");
+        let some = 1 + random.below(4) as usize;
+        let points: Vec<_> = (0..some)
+            .map(|_| multiple(&random.bytes(&edges)))
+            .filter_map(|theirs| Some((theirs, ours(&theirs)?)))
+            .collect();
+        let affine: Vec<_> = points.iter().map(|(_, affine)| *affine).collect();
+        let Some(tables) = Short::all(&affine, &start) else {
+            continue;
+        };
+        let mut wanted = Vec::new();
+        let mut jobs = Vec::new();
+        for ((theirs_point, _), other) in points.iter().zip(&tables) {
+            for _ in 0..1 + random.below(7) {
+                let (a, b) = (random.bytes(&edges), random.bytes(&edges));
+                wanted.push(ours(
+                    &(ProjectivePoint::GENERATOR * theirs(&a) + *theirs_point * theirs(&b)),
+                ));
+                let (a, b) = (Scalar::reduced(&a), Scalar::reduced(&b));
+                jobs.push(short::Job { a, other, b });
+            }
+        }
+        assert_eq!(
+            short::sums_of_products(&generator, &start, &jobs),
+            Some(wanted.clone())
+        );
+        assert_eq!(short::by_fours(&generator, &start, &jobs), Some(wanted.clone()));
+        counts.add("sums of products by small tables", 2 * wanted.len() as u64);
+    }
 }
 
 /// Sums in step that begin at a point whose logarithm is known, chosen so that a certain sum of a certain lane is exceptional: every lane but that one

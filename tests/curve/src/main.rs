@@ -38,7 +38,7 @@ pub fn hex(text: &str) -> [u8; 32] {
 type Area = (&'static str, fn(u64, u64, &Counts), u64, u64);
 
 /// The longest first, so that no core waits for the last one.
-const AREAS: [Area; 12] = [
+const AREAS: [Area; 13] = [
     ("lists", verdict::lists, 6_000, 400_000),
     ("one-by-one", verdict::one_by_one, 3_000, 300_000),
     ("wrapped", verdict::wrapped, 200, 210_000),
@@ -47,6 +47,7 @@ const AREAS: [Area; 12] = [
     ("rare", verdict::rare, 200, 5_000),
     ("frequent", verdict::frequent, 20, 200),
     ("products", comb::products, 2_000, 300_000),
+    ("several", comb::several, 60, 20_000),
     ("exceptional", comb::exceptional, 320, 20_000),
     ("field-inverses", field::inverses, 10_000, 1_000_000),
     ("points", point::sums, 10_000, 1_000_000),
