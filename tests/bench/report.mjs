@@ -1,15 +1,16 @@
 // The same facts as lines of JSON or as Markdown tables.
 
-export function jsonLines({ about, speeds = [], audits = [], cold = [], sizes = [] }) {
+export function jsonLines({ about, speeds = [], audits = [], cold = [], sizes = [], pages = [] }) {
   const lines = [{ kind: "about", ...about }];
   for (const { id, title, results } of speeds) for (const result of results) lines.push({ kind: "speed", question: id, title, ...result });
   for (const result of audits) lines.push({ kind: "audit", ...result });
   for (const result of cold) lines.push({ kind: "cold", ...result });
+  for (const result of pages) lines.push({ kind: "page", ...result });
   for (const size of sizes) lines.push({ kind: "size", ...size });
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-export function markdown({ about, speeds = [], audits = [], cold = [], sizes = [] }) {
+export function markdown({ about, speeds = [], audits = [], cold = [], sizes = [], pages = [] }) {
   const out = [`${about.date}, ${about.cpu}, ${about.cores} cores, load ${about.load}, Node ${about.node}. ${about.versions}.`, ""];
   for (const { title, results } of speeds) {
     out.push(`### ${title}`, "", "| | calls a processor second, median | quartiles | counterfoil's speed ÷ peer's, median | quartiles |", "|---|---:|---:|---:|---:|");
@@ -24,6 +25,11 @@ export function markdown({ about, speeds = [], audits = [], cold = [], sizes = [
   if (cold.length) {
     out.push("### From import to the first verdict", "", "| | milliseconds, median | quartiles | counterfoil's time ÷ peer's, median | quartiles |", "|---|---:|---:|---:|---:|");
     for (const { name, milliseconds: time, ratio } of cold) out.push(row(name, time.median.toFixed(1), `${time.low.toFixed(1)} – ${time.high.toFixed(1)}`, ...against(ratio)));
+    out.push("");
+  }
+  if (pages.length) {
+    out.push("### The page", "", "| | | |", "|---|---:|---|");
+    for (const { name, value, unit } of pages) out.push(row(name, count(value), unit));
     out.push("");
   }
   if (sizes.length) {

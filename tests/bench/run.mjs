@@ -1,6 +1,6 @@
 // The packed package against its peers: speed in one process and one run, time from import to the first verdict, and sizes.
-//   node run.mjs [ops] [cold] [size] [audit] [--quick] [--json] [--only QUESTION] [--write]
-// No name means the first three: `audit` takes minutes and gigabytes.
+//   node run.mjs [ops] [cold] [size] [audit] [page] [--quick] [--json] [--only QUESTION] [--write]
+// No name means the first three: `audit` takes minutes and gigabytes, `page` a Chromium.
 // --quick    a few calls each: shows that everybody gives the same answers, says nothing about speed
 // --json     one object a line
 // --only     questions of `ops` whose name begins so
@@ -17,7 +17,7 @@ import { write } from "./results.mjs";
 import { sizes } from "./sizes.mjs";
 import { unpackInto } from "../../xtask/packed.mjs";
 
-const parts = { ops, cold, size, audit };
+const parts = { ops, cold, size, audit, page };
 const { values: o, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean" }, json: { type: "boolean" }, only: { type: "string", default: "" }, write: { type: "boolean" } },
@@ -75,6 +75,12 @@ async function audit() {
     speeds.push({ id: question.id, title: question.title, results });
   }
   return { speeds, audits: await runs({ folder, quick: o.quick }) };
+}
+
+/** The page in a browser; it has no peer. */
+async function page() {
+  const { pages } = await import("./page.mjs");
+  return { pages: await pages({ folder, quick: o.quick }) };
 }
 
 function complete(id, results, peers) {

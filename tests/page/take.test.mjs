@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
-import { createPayer, lineage } from "counterfoil";
+import { createPayer, lineage, lineageProv } from "counterfoil";
 import { fileJournal } from "counterfoil/node";
 import { journal, putLineage, shown, start } from "./browser.mjs";
 
@@ -43,13 +43,15 @@ async function withWallet(page, account = person) {
   return calls;
 }
 
-test("the view as JSON is the core's, and the table holds each row", async () => {
+test("the view as JSON and as PROV is the core's, and the table holds each row", async () => {
   const { page, trouble } = await site.open();
   await putLineage(page, { "a.jsonl": journal("all-well") });
   const view = lineage([journal("all-well")]);
   const json = await saved(page, () => page.getByRole("button", { name: "Save JSON" }).click());
   assert.equal(json.name, "lineage.json");
   assert.deepEqual(JSON.parse(json.text), view);
+  const prov = await saved(page, () => page.getByRole("button", { name: "Save PROV" }).click());
+  assert.deepEqual(JSON.parse(prov.text), lineageProv([journal("all-well")]));
   const csv = await saved(page, () => page.getByRole("button", { name: "Save CSV" }).click());
   const lines = csv.text.trimEnd().split("\r\n");
   assert.equal(lines.length, view.rows.length + 1);

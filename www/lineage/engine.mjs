@@ -60,7 +60,7 @@ class InWorker {
   receipts = async (...given) => (await this.#call("receipts", given)).answer;
   request = async (given) => (await this.#call("request", given)).answer;
   attempts = async (given) => (await this.#call("attempts", given)).answer;
-  exported = async () => (await this.#call("exported")).answer;
+  exported = async (given) => (await this.#call("exported", given)).answer;
 }
 
 class InPage {
@@ -70,7 +70,7 @@ class InPage {
   receipts = async (...given) => this.#keeper.receipts(...given);
   request = async (given) => this.#keeper.request(given);
   attempts = async (given) => this.#keeper.attempts(given);
-  exported = async () => this.#keeper.exported();
+  exported = async (given) => this.#keeper.exported(given);
 }
 
 let engine;

@@ -1,4 +1,4 @@
-// What can be taken away: the view as JSON, its rows as CSV, the documents in a link, the page on paper.
+// What can be taken away: the view as JSON, its graph as PROV-JSON, its rows as CSV, the documents in a link, the page on paper.
 
 import { element } from "../build.mjs";
 import { csv } from "./csv.mjs";
@@ -17,7 +17,8 @@ export class Exports {
   shown() {
     const button = (word, act) => element("button", { type: "button", class: "button", onclick: act }, word);
     return element("div", { class: "ways" },
-      button("Save JSON", async () => save("lineage.json", await (await theEngine()).exported())),
+      button("Save JSON", async () => save("lineage.json", await (await theEngine()).exported("json"))),
+      button("Save PROV", async () => save("lineage.prov.json", await (await theEngine()).exported("prov"))),
       button("Save CSV", () => save("lineage.csv", csv(this.#view.rows), "text/csv")),
       button("Print", () => print()),
       button("Make a link", () => this.#link()),

@@ -1,6 +1,6 @@
 // Holds the documents and asks the core about them: in a worker where the browser has one for us, else in the page.
 
-import { CounterfoilError, lineage, verifyLineage, verifyReceipt } from "../core.mjs";
+import { CounterfoilError, lineage, lineageProv, verifyLineage, verifyReceipt } from "../core.mjs";
 import { bundleOf, contentsOf } from "./documents.mjs";
 
 export class Keeper {
@@ -64,9 +64,9 @@ export class Keeper {
     return found;
   }
 
-  /** The whole view as the core tells it, as JSON. */
-  exported() {
-    return JSON.stringify(this.#view, null, 1);
+  /** The whole view as the core tells it: "json", or as the graph of W3C PROV: "prov". */
+  exported(kind) {
+    return JSON.stringify(kind === "prov" ? lineageProv(this.#documents.map(({ text }) => text)) : this.#view, null, 1);
   }
 
   #found() {

@@ -18,7 +18,7 @@ const CALLS = {
   receipts: ([intentId, now]) => keeper.receipts(intentId, now),
   request: (intentId) => keeper.request(intentId),
   attempts: (ids) => keeper.attempts(ids),
-  exported: () => keeper.exported(),
+  exported: (kind) => keeper.exported(kind),
 };
 
 onmessage = async ({ data: { id, call, given } }) => {
