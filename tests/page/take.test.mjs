@@ -188,11 +188,14 @@ test("a no is a file as well, and signs nothing", async () => {
 });
 
 test("on paper every row stands, and no tool", async () => {
-  const { page } = await site.open();
+  const { page } = await site.open({ viewport: { width: 1200, height: 300 } });
   await putLineage(page, { "a.jsonl": journal("all-well"), "b.jsonl": journal("paid-without-delivery") });
-  await page.emulateMedia({ media: "print" });
+  const { length } = lineage([journal("all-well"), journal("paid-without-delivery")]).rows;
+  assert.ok((await page.locator(".room [role=row]").count()) < length);
+  // A browser tells before it lays the page out for paper.
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-  assert.equal(await page.locator(".room [role=row]").count(), lineage([journal("all-well"), journal("paid-without-delivery")]).rows.length);
+  assert.equal(await page.locator(".room [role=row]").count(), length);
+  await page.emulateMedia({ media: "print" });
   for (const name of [".tools", ".intake", ".exports-part"]) assert.ok(await page.locator(`cf-lineage ${name}`).first().isHidden(), name);
   assert.ok((await page.pdf()).length > 10_000);
 });
