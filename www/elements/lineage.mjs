@@ -157,7 +157,7 @@ class Lineage extends HTMLElement {
     const row = this.#rows.all[at];
     this.#shown = at;
     this.#tree().select(at);
-    const receipts = row.kind === "hand_over" ? [] : await (await theEngine()).receipts(row.intentId, Math.floor(Date.now() / 1000));
+    const receipts = row.kind === "hand_over" ? [] : await (await theEngine()).receipts(row.intentId);
     if (this.#shown !== at) return;
     this.toggleAttribute("data-beside", true);
     this.#panel().show(row, receipts);

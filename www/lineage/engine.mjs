@@ -57,7 +57,7 @@ class InWorker {
     return { head: answer, rows: parcels.flat() };
   }
 
-  receipts = async (...given) => (await this.#call("receipts", given)).answer;
+  receipts = async (given) => (await this.#call("receipts", given)).answer;
   request = async (given) => (await this.#call("request", given)).answer;
   attempts = async (given) => (await this.#call("attempts", given)).answer;
   exported = async (given) => (await this.#call("exported", given)).answer;
@@ -67,7 +67,7 @@ class InPage {
   #keeper = new Keeper();
 
   open = async (documents) => this.#keeper.open(documents);
-  receipts = async (...given) => this.#keeper.receipts(...given);
+  receipts = async (given) => this.#keeper.receipts(given);
   request = async (given) => this.#keeper.request(given);
   attempts = async (given) => this.#keeper.attempts(given);
   exported = async (given) => this.#keeper.exported(given);

@@ -1,6 +1,6 @@
 // Holds the documents and asks the core about them: in a worker where the browser has one for us, else in the page.
 
-import { CounterfoilError, lineage, lineageProv, verifyLineage, verifyReceipt } from "../core.mjs";
+import { CounterfoilError, lineage, lineageProv, verifyLineage } from "../core.mjs";
 import { bundleOf, contentsOf } from "./documents.mjs";
 
 export class Keeper {
@@ -33,17 +33,9 @@ export class Keeper {
     return { head: { ...head, documents: documents_, refused }, rows };
   }
 
-  /** The receipt of each record of an intent: `[{name, text, report}]`. */
-  receipts(intentId, now) {
-    return (this.#found().records.get(intentId) ?? []).map((one) => {
-      const text = bundleOf(one);
-      try {
-        return { name: one.name, text, report: verifyReceipt(text, { now }) };
-      } catch (error) {
-        if (!(error instanceof CounterfoilError)) throw error;
-        return { name: one.name, text, error: said(error) };
-      }
-    });
+  /** The bundle of each record of an intent: `[{name, text}]`. */
+  receipts(intentId) {
+    return (this.#found().records.get(intentId) ?? []).map((one) => ({ name: one.name, text: bundleOf(one) }));
   }
 
   /** What a person is asked about an intent. */

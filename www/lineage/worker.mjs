@@ -15,7 +15,7 @@ const CALLS = {
     for (let at = 0; at < rows.length; at += PARCEL) tell(rows.slice(at, at + PARCEL));
     return head;
   },
-  receipts: ([intentId, now]) => keeper.receipts(intentId, now),
+  receipts: (intentId) => keeper.receipts(intentId),
   request: (intentId) => keeper.request(intentId),
   attempts: (ids) => keeper.attempts(ids),
   exported: (kind) => keeper.exported(kind),
