@@ -68,9 +68,9 @@ impl Call {
 
     /// Whether both ask for the same in other words. Of a body only the digest is known: another one is another call.
     pub fn repeats(&self, earlier: &Call) -> bool {
-        (&self.operation, &self.arguments, self.body)
-            == (&earlier.operation, &earlier.arguments, earlier.body)
-            && self.fingerprint != earlier.fingerprint
+        self.fingerprint != earlier.fingerprint
+            && (&self.operation, &self.arguments, self.body)
+                == (&earlier.operation, &earlier.arguments, earlier.body)
     }
 
     /// What a wallet's record holds of it. Error: `number_out_of_range`.

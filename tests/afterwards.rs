@@ -132,6 +132,33 @@ fn a_lost_history_is_claimed() {
     assert_eq!(text(&report, "verdict"), "verified", "{}", report.to_text());
 }
 
+/// The journal was put back to an older copy, from before the payment. Nothing in it says so: the chain is read before anything is signed, and shows it.
+#[test]
+fn an_older_copy_of_the_journal_pays_nothing_again() {
+    let mut host = Host::with_chain();
+    let price_of = |host: &mut Host, id: &str| {
+        let nothing = counterfoil::hex::encode(counterfoil::digest::sha256(b""));
+        host.start(&format!(
+            r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"{id}"}}}}"#
+        ));
+        host.on(&price(10_000, SELLER))
+    };
+    let paid = |host: &mut Host, id: &str| {
+        let read = price_of(host, id);
+        let sign = host.evidence(&chain(SEPOLIA, &read, 0, None));
+        assert_eq!(text(&sign, "type"), "sign", "{}", sign.to_text());
+        assert_eq!(text(&host.on(&signed(&sign, &KEY)), "type"), "send");
+    };
+    paid(&mut host, "another-00000000000001");
+    let older = host.rows.clone();
+    paid(&mut host, "the-one-00000000000001");
+    host.rows = older;
+    let read = price_of(&mut host, "the-one-00000000000001");
+    assert_eq!(text(&read, "type"), "read_chain", "{}", read.to_text());
+    let evidence = chain(SEPOLIA, &read, 1, Some((SELLER, 10_000)));
+    assert_fails(&host.evidence(&evidence), "authorization_used", "proven");
+}
+
 #[test]
 fn a_cancellation_is_written_down_before_it_leaves() {
     let mut host = sent();

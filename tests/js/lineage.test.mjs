@@ -80,6 +80,13 @@ test("a callback brings a signed approval, and a yes alone is nobody's", async (
   const [{ reason, amount, payTo, newRecipient, ifNo, request }] = asked;
   assert.deepEqual([reason, amount, payTo, newRecipient, request.url], ["over_cap", "30000", OFFER.payTo, true, seller.url]);
   assert.match(ifNo, /Nothing is signed/);
+  // The bundle says what of the approval is used: whoever has nothing else sees when more names it than it covers.
+  const bundle = JSON.parse(await payer.export());
+  assert.deepEqual(bundle.entries.map(({ amount, approval }) => [amount, approval]), [["30000", bundle.approvals[0].hash]]);
+  const failed = (entries) => verifyLineage(JSON.stringify({ ...bundle, entries })).checks.filter(({ state }) => state === "fail").map(({ id }) => id);
+  const [entry] = bundle.entries;
+  assert.deepEqual(failed([entry, { ...entry, id: `${entry.id}1`, amount: "40000" }]), []);
+  assert.deepEqual(failed([entry, { ...entry, id: `${entry.id}1`, amount: "40001" }]), ["lineage.approvals"]);
   await payer.close();
 });
 
