@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { verifyReceipt } from "counterfoil/verify";
+import { auditLines, verifyReceipt } from "counterfoil/verify";
 
 const require = createRequire(new URL("../../demo/package.json", import.meta.url));
 const load = (name) => import(pathToFileURL(require.resolve(name)));
@@ -73,5 +73,15 @@ test("where the official verifier accepts what ours refuses, the case says why",
   const looser = cases.filter(({ official, states }) => (official?.accepted || official?.recovered) && states?.signature === "fail");
   for (const { id, source, official, material } of looser.filter(({ material, official }) => official.accepted || material.trust.signers.includes(official.recovered))) {
     assert.match(source, /;/, `${id}: ${JSON.stringify(official)} ${JSON.stringify(material.trust)}`);
+  }
+});
+
+test("a line of an audit has its JWS checked, whatever the algorithm", () => {
+  const of = (id) => cases.find((one) => one.id === `official-jws-${id}`);
+  for (const [id, wrong] of ["ES256K-key-0", "EdDSA-key-0", "ES256-key-1"].flatMap((key) => [[`${key}-receipt`, false], [`${key}-receipt-signature-first-byte-flipped`, true]])) {
+    const { receipt, material: { trust, now } } = of(id);
+    const { verdicts } = auditLines(new TextEncoder().encode(JSON.stringify({ receipt: JSON.parse(receipt) })), { given: { trust, now } });
+    const { verdict, codes } = JSON.parse(new TextDecoder().decode(verdicts));
+    assert.deepEqual([verdict, codes.includes("signature")], [wrong ? "failed" : "incomplete", wrong], `${id} ${codes}`);
   }
 });
