@@ -137,7 +137,7 @@ for (const [name, start] of Object.entries(BROWSERS)) {
       await page.press("?");
       await page.until(() => document.querySelector("cf-help dialog[open]"));
       await tabTo(page, /^letters/);
-      await page.press("Space");
+      await page.press(" ");
       await page.press("Escape");
       await page.until(() => !document.querySelector("dialog[open]"));
       await page.press("?");
