@@ -90,6 +90,28 @@ test("a callback brings a signed approval, and a yes alone is nobody's", async (
   await payer.close();
 });
 
+test("what drifts is asked about once, whichever payer of the journal meets it", async (t) => {
+  const other = `0x${"0a".repeat(20)}`;
+  const seller = await shop(t, (req, res, payment) => (payment ? sold(res, payment) : priced(res, { accepts: [{ ...OFFER, ...(req.url.includes("other") && { payTo: other }) }] })));
+  const signer = counted();
+  const options = { signer, journal: openJournal() };
+  const one = createPayer({ ...options, policy: { perCall: "20000", drift: "ask" }, actor: "one" });
+  for (const n of [1, 2, 3]) await bought(one, `${seller.url}?n=${n}`);
+  const refused = await thrown(one.fetch(`${seller.url}?n=other`));
+  assert.deepEqual([refused.code, refused.field, refused.money, refused.next], ["drift_refused", "policy.drift.newRecipient", "none", "ask_human"]);
+  const asked = [];
+  let answer = false;
+  const two = createPayer({ ...options, policy: { perCall: "20000", drift: { newRecipient: "ask" }, approve: ({ reasons, payTo }) => (asked.push([reasons.join(), payTo.toLowerCase()]), answer) }, actor: "two" });
+  assert.equal((await thrown(two.fetch(`${seller.url}?n=other`))).code, "approval_denied");
+  assert.equal(signer.calls, 3);
+  answer = true;
+  assert.equal(await bought(two, `${seller.url}?n=other`), "the report");
+  assert.equal(await bought(two, `${seller.url}?n=other2`), "the report");
+  assert.deepEqual(asked, [["drift_new_recipient", other], ["drift_new_recipient", other]]);
+  assert.throws(() => createPayer({ ...options, policy: { perCall: "1", drift: { newRecipients: "ask" } } }), { code: "policy_invalid" });
+  await Promise.all([one.close(), two.close()]);
+});
+
 test("what waits for a person is approved on the command line, and the same call goes on", async (t) => {
   const seller = await shop(t, at("30000"));
   const at_ = folder(t);
