@@ -120,7 +120,9 @@ pub(super) fn approach(
     let mut children: BTreeMap<String, Amount> = map([]);
     for entry in entries {
         let path = paths.of(entry.intent_id()).unwrap_or_default();
-        if let Some(child) = below(&path) {
+        // What is added up stood right below the intent that it names.
+        let summed = entry.is_sum() && entry.intent_id() == place.intent_id;
+        if let Some(child) = below(&path).or_else(|| summed.then(|| entry.id.clone())) {
             let sum = children.entry(child).or_insert(Amount::ZERO);
             *sum = plus(*sum, entry.spent.amount);
         }

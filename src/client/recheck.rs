@@ -177,8 +177,6 @@ fn vanished(
 ) -> Result<Effect, Error> {
     let known = state.intent()?.moved().is_some();
     forget(state)?;
-    let intent = state.intent()?;
-    let held = WalletChange::Hold(intent.reservation());
     match verdict.verdict {
         // Nothing of it is in this journal: the next purchase looks at the nonce anew.
         _ if !known => Ok(persist(state, None, Then::Reenter, context)),
@@ -188,6 +186,7 @@ fn vanished(
         }
         _ => {
             recover::remember(state, verdict, evidence, context.now)?;
+            let held = WalletChange::Hold(Box::new(state.intent()?.held(context.now)?));
             Ok(persist(state, Some(held), Then::Reenter, context))
         }
     }

@@ -4,6 +4,8 @@
 mod handed;
 mod wallet;
 
+use std::collections::BTreeMap;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{Attempt, State};
@@ -14,6 +16,7 @@ use crate::hex;
 use crate::json::{self, Json};
 use crate::network::Network;
 use crate::outcome::Outcome;
+use crate::policy::{Spent, SpentState};
 use crate::quote::{Offered, Protocol};
 use crate::time::Seconds;
 
@@ -196,6 +199,36 @@ impl Intent {
     /// Under this id the wallet holds the amount of the current generation.
     pub fn reservation(&self) -> String {
         format!("{}#{}", self.intent_id, self.generation)
+    }
+
+    /// What is to be held for it: the most that can still land, of what competes for one nonce the largest amount, of several nonces the sum. Who
+    /// has it is not said, so it counts against every recipient. Errors: `state_invalid` (nothing was signed), `amount_invalid`.
+    pub fn held(&self, now: Seconds) -> Result<Reservation, Error> {
+        let rail = self.rail.as_ref();
+        let rail = rail.ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
+        let live = self.attempts.iter().filter(|attempt| attempt.state.is_live());
+        let mut largest = BTreeMap::new();
+        for slot in live.flat_map(Attempt::slots) {
+            let amount = slot.authorization.value();
+            let entry = largest.entry(slot.authorization.nonce()).or_insert(amount);
+            *entry = amount.max(*entry);
+        }
+        let sum = largest.into_values().try_fold(Amount::ZERO, Amount::checked_add);
+        Ok(Reservation {
+            id: self.reservation(),
+            spent: Spent {
+                network: rail.network.clone(),
+                asset: rail.asset,
+                amount: sum.ok_or_else(|| Error::new(Code::AmountInvalid, "attempts"))?,
+                at: now,
+                state: SpentState::Reserved,
+                to: Vec::new(),
+            },
+            approval: None,
+            place: None,
+            call: None,
+            approved: None,
+        })
     }
 
     /// The attempt that counts: the one that was paid, else the last.

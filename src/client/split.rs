@@ -160,7 +160,7 @@ fn judge(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         return end(state, attempt::State::PartlyPaid, Some(sum), context);
     }
     if !stands {
-        let held = WalletChange::Hold(state.intent()?.reservation());
+        let held = WalletChange::Hold(Box::new(state.intent()?.held(context.now)?));
         return Ok(persist(state, Some(held), Then::Reenter, context));
     }
     recover::settle(state, context)

@@ -280,7 +280,7 @@ fn change_to_json(change: &WalletChange) -> Json {
             Json::object([("spend", Json::text(id.as_str())), ("amount", amount.to_json())])
         }
         WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
-        WalletChange::Hold(id) => Json::object([("hold", Json::text(id.as_str()))]),
+        WalletChange::Hold(reservation) => Json::object([("hold", reservation.to_json())]),
         WalletChange::Place(place) => Json::object([("place", place.to_json())]),
         WalletChange::Ask(request) => Json::object([("ask", request.clone())]),
     }
@@ -296,8 +296,8 @@ fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
             None => WalletChange::Spend(id),
         });
     }
-    if let Some(id) = json.read_opt("hold", Json::as_string)? {
-        return Ok(WalletChange::Hold(id));
+    if let Some(reservation) = json.read_opt("hold", Reservation::from_json)? {
+        return Ok(WalletChange::Hold(Box::new(reservation)));
     }
     if let Some(place) = json.read_opt("place", Place::from_json)? {
         return Ok(WalletChange::Place(place));

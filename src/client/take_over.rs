@@ -7,14 +7,12 @@
 
 use super::record::{Handed, Intent, Quote, Rail, Reservation, WalletChange};
 use super::{buy, drift, fail, hand_over, persist, recover, tree, Context, Effect, Phase, State, Then};
-use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
 use crate::error::{Code, Error, Next};
 use crate::evidence::{self, VerdictKind};
 use crate::hand_over::{HandOver, Slot};
 use crate::json::Json;
-use crate::policy::{Spent, SpentState};
 use crate::quote::Protocol;
 use crate::time::Seconds;
 
@@ -280,22 +278,10 @@ pub(super) fn undecided(state: &mut State, context: Context<'_>) -> Result<Effec
 fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
     note(state, given, None)?;
     let intent = state.intent()?;
-    let rail = intent.rail.as_ref();
-    let rail = rail.ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
     let reservation = Reservation {
-        id: intent.reservation(),
-        spent: Spent {
-            network: rail.network.clone(),
-            asset: rail.asset,
-            amount: held(intent)?,
-            at: context.now,
-            state: SpentState::Reserved,
-            to: Vec::new(),
-        },
-        approval: None,
         call: drift::mark(&intent.request, context)?,
         place: Some(tree::handed(state, given.budget, context)?),
-        approved: None,
+        ..intent.held(context.now)?
     };
     let change = WalletChange::Reserve(Box::new(reservation));
     Ok(persist(state, Some(change), Then::Reenter, context))
@@ -320,19 +306,4 @@ fn note(state: &mut State, given: &HandOver, taken_at: Option<Seconds>) -> Resul
     intent.budget = Some(given.budget);
     intent.handed = Some(Handed::of(given, taken_at)?);
     Ok(())
-}
-
-/// The most that can still land: of what competes for one nonce the largest amount, of several nonces the sum. Error: `amount_invalid`.
-fn held(intent: &Intent) -> Result<Amount, Error> {
-    let live = intent.attempts.iter().filter(|attempt| attempt.state.is_live());
-    let mut largest = std::collections::BTreeMap::new();
-    for slot in live.flat_map(Attempt::slots) {
-        let amount = slot.authorization.value();
-        let entry = largest.entry(slot.authorization.nonce()).or_insert(amount);
-        *entry = amount.max(*entry);
-    }
-    largest
-        .into_values()
-        .try_fold(Amount::ZERO, Amount::checked_add)
-        .ok_or_else(|| Error::new(Code::AmountInvalid, "handOver.live"))
 }

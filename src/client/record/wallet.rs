@@ -1,5 +1,7 @@
 //! What is reserved and spent of a wallet, as the journal holds it.
 
+mod folding;
+
 use super::version;
 use crate::address::Address;
 use crate::amount::Amount;
@@ -7,7 +9,7 @@ use crate::drift::Mark;
 use crate::error::Error;
 use crate::json::Json;
 use crate::policy::{Spent, SpentState};
-use crate::sorting::map;
+use crate::sorting::{map, set};
 use crate::time::Seconds;
 use crate::tree::{self, Broken, Place};
 use crate::x402::payment_required::Share;
@@ -53,8 +55,11 @@ impl Reservation {
         .with_some("approved", self.approved.clone())
     }
 
-    /// The intent that it is for; of a payment that was recovered, its id.
+    /// The intent that it is for; of a payment that was recovered, its id; of a sum, the intent right above those that it is of, or nothing.
     pub fn intent_id(&self) -> &str {
+        if let Some((above, _)) = self.sum() {
+            return above;
+        }
         self.id
             .rsplit_once('#')
             .map_or(self.id.as_str(), |(intent_id, _)| intent_id)
@@ -84,8 +89,8 @@ pub enum WalletChange {
     SpendOnly(String, Amount),
     /// Proven unspent, or never signed.
     Release(String),
-    /// What was taken for spent is unknown again, and held as before.
-    Hold(String),
+    /// What was taken for spent is unknown again, and held as before; what is in a sum by now is held beside it.
+    Hold(Box<Reservation>),
     /// Where an intent stands in a tree, or that its budget was narrowed.
     Place(Place),
     /// What a person is asked, in the place of an earlier question about the same intent.
@@ -114,29 +119,19 @@ impl Wallet {
         format!("wallet/{payer}")
     }
 
-    /// Applies a change. Settled amounts past every window are dropped on the way.
+    /// Applies a change. With a reservation, settled amounts past every window are dropped, and older ones added up.
     pub fn apply(&mut self, change: &WalletChange, now: Seconds) {
         match change {
             WalletChange::Reserve(reservation) => {
                 self.entries.retain(|entry| entry.id != reservation.id);
-                let places = &self.places;
-                // What a tree cost is not forgotten while the tree stands.
-                let in_tree = |entry: &Reservation| {
-                    places.iter().any(|place| {
-                        place.intent_id == entry.intent_id()
-                            || place.parent.as_deref() == Some(entry.intent_id())
-                    })
-                };
-                self.entries.retain(|entry| {
-                    entry.spent.state == SpentState::Reserved
-                        || entry.spent.at + SPENT_KEPT > now
-                        || in_tree(entry)
-                });
-                self.asked
-                    .retain(|asked| !is_about(asked, reservation.intent_id()));
+                // First of all, so that nothing is added up that it stands under.
                 if let Some(place) = &reservation.place {
                     self.put(place.clone());
                 }
+                self.forget(now);
+                self.fold(now);
+                self.asked
+                    .retain(|asked| !is_about(asked, reservation.intent_id()));
                 if let Some(approved) = &reservation.approved {
                     self.approvals.push(approved.clone());
                 }
@@ -171,12 +166,28 @@ impl Wallet {
             WalletChange::Release(id) => {
                 self.entries.retain(|entry| entry.id != *id);
             }
-            WalletChange::Hold(id) => {
-                for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
-                    entry.spent.state = SpentState::Reserved;
+            WalletChange::Hold(held) => {
+                let found = self.entries.iter_mut().find(|entry| entry.id == held.id);
+                match found {
+                    Some(entry) => entry.spent.state = SpentState::Reserved,
+                    None => self.entries.push(Reservation::clone(held)),
                 }
             }
         }
+    }
+
+    /// Drops what is past every window. What a tree cost is not forgotten while the tree stands.
+    fn forget(&mut self, now: Seconds) {
+        let ids = self
+            .places
+            .iter()
+            .flat_map(|place| [Some(place.intent_id.as_str()), place.parent.as_deref()]);
+        let trees = set(ids.flatten());
+        self.entries.retain(|entry| {
+            entry.spent.state == SpentState::Reserved
+                || entry.spent.at.saturating_add(SPENT_KEPT) > now
+                || trees.contains(entry.intent_id())
+        });
     }
 
     /// The amounts, without the one that is held under this id.
@@ -218,7 +229,8 @@ impl Wallet {
 
     /// The path from each place to its root, by intent; of an intent that paid and has no place, itself. `own` is added to them.
     pub fn paths<'a>(&'a self, own: Option<&'a Place>) -> Paths<'a> {
-        let entries = self.entries.iter().map(|entry| (entry.intent_id(), None));
+        let named = self.entries.iter().map(Reservation::intent_id);
+        let entries = named.filter(|id| !id.is_empty()).map(|id| (id, None));
         let places = self.places.iter().chain(own);
         let parents = places.map(|place| (place.intent_id.as_str(), place.parent.as_deref()));
         Paths(map(entries.chain(parents)))

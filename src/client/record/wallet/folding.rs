@@ -1,0 +1,147 @@
+//! Keeping a wallet's record short: what was settled a while ago is added up.
+//!
+//! Every purchase writes the record anew, so its length must not grow with their number. The newest settled amounts stand as they are; older ones
+//! go into sums, each of one token, the same recipients, one approval and one place in the tree, over a stretch of time that is short beside
+//! its age. What caps and budgets say of a sum is what they would say of its parts: all of it counts until its last part is past a window,
+//! so nothing counts too short, and nothing by more than an eighth too long.
+//!
+//! What a policy looks at for drift stays longer: what is recent, and of every operation the newest payments that make its habit. Of a sum it is not known what was paid for.
+//!
+//! A sum's id is `sum/<intent>/<since>`: the intent right above those that it is of, empty where they stood in no tree, and when the first of them
+//! was signed. Its `at` is when the last one was.
+
+use super::{Reservation, Wallet};
+use crate::drift;
+use crate::policy::SpentState;
+use crate::sorting::{map, set};
+use crate::time::Seconds;
+
+/// So many settled amounts stand as they are; with twice as many the older half is added up.
+const SINGLE: usize = 64;
+/// A sum's stretch of time is at most this part of its age.
+const PART_OF_AGE: Seconds = 8;
+
+impl Reservation {
+    /// Of a sum: the intent above those that it is of, and when the first of them was signed.
+    pub(super) fn sum(&self) -> Option<(&str, Seconds)> {
+        let (above, since) = self.id.strip_prefix("sum/")?.rsplit_once('/')?;
+        Some((above, since.parse().ok()?))
+    }
+
+    /// Whether it is of several payments.
+    pub fn is_sum(&self) -> bool {
+        self.sum().is_some()
+    }
+
+    /// Whether it can be added up at all: a nonce that was recovered is known by its entry alone.
+    fn is_single(&self) -> bool {
+        self.spent.state == SpentState::Settled && self.id.contains('#')
+    }
+
+    fn into_sum(mut self, above: &str) -> Reservation {
+        self.id = format!("sum/{above}/{}", self.spent.at);
+        self.call = None;
+        self
+    }
+
+    /// One of both, where they are of one kind and close enough.
+    fn joined(&self, later: &Reservation, now: Seconds) -> Option<Reservation> {
+        let ((above, since), (other, others)) = (self.sum()?, later.sum()?);
+        let alike = above == other
+            && self.spent.asset == later.spent.asset
+            && self.spent.network == later.spent.network
+            && self.approval == later.approval
+            && self.spent.to.len() == later.spent.to.len()
+            && self
+                .spent
+                .to
+                .iter()
+                .zip(&later.spent.to)
+                .all(|(one, other)| one.to == other.to);
+        if !alike {
+            return None;
+        }
+        let (since, at) = (since.min(others), self.spent.at.max(later.spent.at));
+        if at.saturating_sub(since).saturating_mul(PART_OF_AGE) > now.saturating_sub(at) {
+            return None;
+        }
+        let mut sum = self.clone();
+        sum.id = format!("sum/{above}/{since}");
+        sum.spent.at = at;
+        sum.spent.amount = self.spent.amount.checked_add(later.spent.amount)?;
+        for (share, more) in sum.spent.to.iter_mut().zip(&later.spent.to) {
+            share.amount = share.amount.checked_add(more.amount)?;
+        }
+        Some(sum)
+    }
+}
+
+impl Wallet {
+    /// Adds up all settled amounts but the newest. The place of a purchase that is in a sum goes too, where nobody stands under it and it
+    /// limits nothing: its own record says where it stood.
+    pub(super) fn fold(&mut self, now: Seconds) {
+        let singles = self.entries.iter().filter(|entry| entry.is_single()).count();
+        if singles < 2 * SINGLE {
+            return;
+        }
+        let mut old = singles - SINGLE;
+        let entries = core::mem::take(&mut self.entries);
+        let (mut folded, mut sums, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        {
+            let places = map(self.places.iter().map(|place| (place.intent_id.as_str(), place)));
+            let parents = self.places.iter().filter_map(|place| place.parent.as_deref());
+            let summed = entries.iter().filter_map(|entry| entry.sum());
+            let above = set(parents.chain(summed.map(|(above, _)| above)));
+            let mut entries_of = map::<&str, usize>([]);
+            for entry in &entries {
+                *entries_of.entry(entry.intent_id()).or_default() += 1;
+            }
+            let mut habits = map::<[u8; 32], usize>([]);
+            let mut drifting = set::<&str>([]);
+            for entry in entries.iter().rev() {
+                let Some(call) = entry.call else { continue };
+                let known = habits.entry(call.operation).or_default();
+                *known += 1;
+                if *known <= drift::HABIT || entry.spent.at.saturating_add(drift::WINDOW) > now {
+                    drifting.insert(entry.id.as_str());
+                }
+            }
+            for entry in &entries {
+                if entry.sum().is_some() {
+                    sums.push(entry.clone());
+                    continue;
+                }
+                let id = entry.intent_id();
+                let oldest = old > 0 && entry.is_single();
+                old -= usize::from(oldest);
+                let alone = entries_of.get(id) == Some(&1) && !above.contains(id);
+                let free = oldest && alone && !drifting.contains(entry.id.as_str());
+                let parent = match places.get(id) {
+                    None => Some(""),
+                    Some(place) if place.limits() => None,
+                    Some(place) => place.parent.as_deref(),
+                };
+                match parent.filter(|_| free) {
+                    Some(parent) => {
+                        folded.push(id.to_owned());
+                        sums.push(entry.clone().into_sum(parent));
+                    }
+                    None => rest.push(entry.clone()),
+                }
+            }
+        }
+        let folded = set(folded);
+        self.places.retain(|place| !folded.contains(&place.intent_id));
+        for sum in sums {
+            let last = self.entries.iter_mut().rev().find_map(|known| {
+                let joined = known.joined(&sum, now)?;
+                Some((known, joined))
+            });
+            match last {
+                Some((known, joined)) => *known = joined,
+                None => self.entries.push(sum),
+            }
+        }
+        self.entries.append(&mut rest);
+    }
+}
