@@ -1,6 +1,7 @@
 // A set of receipts as an auditor gets it, of which one in a hundred is bad in one of many ways: node tests/audit/generate.mjs <folder> [lines] [seed]
 //
-// Nothing here comes from the package: signatures and typed data are viem's, hashes node:crypto's, logs as Ethereum's JSON-RPC has them. What must be found is
+// Nothing here comes from the package: signatures and typed data are viem's, or, where it is installed, libsecp256k1's over typed data by hand, which for
+// millions of lines is a matter of hours and is held against viem once; hashes are node:crypto's, logs as Ethereum's JSON-RPC has them. What must be found is
 // written down as it is planted, in words of its own: `expected.json` holds `lines: [{line, what, verdict}]` and `across: [{what, lines}]`.
 
 import { createHash } from "node:crypto";
@@ -13,11 +14,23 @@ import { once } from "node:events";
 const demo = createRequire(new URL("../../demo/package.json", import.meta.url));
 const { keccak256, pad, toBytes, toHex } = demo("viem");
 const { privateKeyToAccount } = demo("viem/accounts");
+const native = addon();
+
+function addon() {
+  try {
+    return createRequire(new URL("../bench/package.json", import.meta.url))("secp256k1/bindings.js");
+  } catch {
+    return undefined;
+  }
+}
 
 const hash = (...parts) => createHash("sha256").update(parts.join("/")).digest();
 const hex = (bytes) => `0x${Buffer.from(bytes).toString("hex")}`;
 // Keys of no value anywhere.
-const account = (name) => privateKeyToAccount(hex(hash("counterfoil audit, a test key", name)));
+const account = (name) => {
+  const key = hash("counterfoil audit, a test key", name);
+  return { ...privateKeyToAccount(hex(key)), key };
+};
 const payers = Array.from({ length: 9 }, (_, at) => account(`payer ${at}`));
 const sellers = Array.from({ length: 4 }, (_, at) => account(`seller ${at}`).address);
 
@@ -32,12 +45,41 @@ const types = {
     { name: "validAfter", type: "uint256" }, { name: "validBefore", type: "uint256" }, { name: "nonce", type: "bytes32" },
   ],
 };
+const word = (value) => (typeof value === "string" && value.startsWith("0x") ? Buffer.from(value.slice(2).padStart(64, "0"), "hex") : Buffer.from(BigInt(value).toString(16).padStart(64, "0"), "hex"));
+const keccak = (...parts) => keccak256(Buffer.concat(parts), "bytes");
+const typeHash = (name, fields) => keccak(Buffer.from(`${name}(${fields.map((field) => `${field.type} ${field.name}`).join(",")})`));
+const DOMAIN = [{ name: "name", type: "string" }, { name: "version", type: "string" }, { name: "chainId", type: "uint256" }, { name: "verifyingContract", type: "address" }];
+const separators = new Map();
+let compared = false;
+
+/** The signature of an account under an authorization. */
+async function sign(signer, domain, message) {
+  const byViem = () => signer.signTypedData({ domain, types, primaryType: "TransferWithAuthorization", message: { ...message, value: BigInt(message.value), validAfter: BigInt(message.validAfter), validBefore: BigInt(message.validBefore) } });
+  if (!native) return byViem();
+  const id = JSON.stringify(domain);
+  if (!separators.has(id)) {
+    separators.set(id, keccak(typeHash("EIP712Domain", DOMAIN), keccak(Buffer.from(domain.name)), keccak(Buffer.from(domain.version)), word(domain.chainId), word(domain.verifyingContract)));
+  }
+  const [[name, fields]] = Object.entries(types);
+  const struct = keccak((own ??= typeHash(name, fields)), ...fields.map((field) => word(message[field.name])));
+  const { signature, recid } = native.ecdsaSign(keccak(Buffer.from("1901", "hex"), separators.get(id), struct), signer.key);
+  const text = `${hex(signature)}${(27 + recid).toString(16)}`;
+  if (!compared && text !== (await byViem())) throw new Error("typed data by hand is not viem's");
+  compared = true;
+  return text;
+}
+let own;
+
 const events = { used: keccak256(toBytes("AuthorizationUsed(address,bytes32)")), transfer: keccak256(toBytes("Transfer(address,address,uint256)")) };
 const start = 1_790_000_000;
 
+/** What is drawn for each purchase. */
+const DRAWN = ["token", "payer", "seller", "amount", "nonce", "rows", "note", "transaction", "block", "final block", "intent", "payment"];
+
 /** One purchase as it should be: `line` is what is written, the rest what a fault may need. */
 async function purchase(seed, number, change = {}) {
-  const of = (what) => hash(seed, number, what);
+  const drawn = createHash("shake256", { outputLength: 32 * DRAWN.length }).update(`${seed}/${number}`).digest();
+  const of = (what) => drawn.subarray(32 * DRAWN.indexOf(what), 32 * DRAWN.indexOf(what) + 32);
   const pick = (what, list) => list[of(what).readUInt32LE() % list.length];
   const token = change.token ?? pick("token", tokens);
   const { chainId, asset, name } = token;
@@ -48,7 +90,7 @@ async function purchase(seed, number, change = {}) {
     validAfter: String(start - 600), validBefore: String(start + 10 * number + 300), nonce: hex(of("nonce")), ...change.authorization,
   };
   const domain = { name, version: "2", chainId, verifyingContract: asset };
-  const signature = await (change.signer ?? payer).signTypedData({ domain, types, primaryType: "TransferWithAuthorization", message: { ...authorization, value: BigInt(authorization.value), validAfter: BigInt(authorization.validAfter), validBefore: BigInt(authorization.validBefore) }, ...change.typed });
+  const signature = await sign(change.signer ?? payer, domain, authorization);
   const body = change.body ?? JSON.stringify({ report: number, rows: of("rows").toString("base64"), note: pick("note", ["naïve", "日本", "=1+1", "plain", "\u202eright to left"]) });
   const transaction = change.transaction ?? hex(of("transaction"));
   const block = { number: toHex(1_000_000 + number), hash: hex(of("block")) };
@@ -61,7 +103,7 @@ async function purchase(seed, number, change = {}) {
   const evidence = {
     chainId: toHex(chainId),
     block: { number: toHex(2_000_000 + number), hash: hex(of("final block")), timestamp: toHex(start + 20 * number + 10_000), tag: "finalized" },
-    authorizationState: pad("0x1"), logs: [structuredClone(logs[0])],
+    authorizationState: pad("0x1"), logs: [{ ...logs[0], topics: [...logs[0].topics] }],
     receipt: { transactionHash: transaction, blockHash: block.hash, blockNumber: block.number, status: "0x1", logs },
   };
   const receipt = {
@@ -137,7 +179,7 @@ export async function generate(folder, count, seed = "1") {
   // Spread over the whole set: the second of two lies far from the first.
   const step = 100;
   const pending = new Map();
-  let [kind, pair] = [0, 0];
+  let [kind, pair, written] = [0, 0, []];
   for (let number = 1; number <= count; number++) {
     const planned = pending.get(number);
     let one = await purchase(seed, number, planned?.change);
@@ -167,7 +209,10 @@ export async function generate(folder, count, seed = "1") {
       }
     } else if (number % 10 === 0) one.line.response = file(one.body);
     else if (number % 10 === 1) one.line.response = `sha256:${createHash("sha256").update(one.body).digest("hex")}`;
-    if (!out.write(`${one.text ?? JSON.stringify(one.line)}\n`)) await once(out, "drain");
+    written.push(`${one.text ?? JSON.stringify(one.line)}\n`);
+    if (written.length < 200 && number < count) continue;
+    if (!out.write(written.join(""))) await once(out, "drain");
+    written = [];
   }
   out.end();
   await once(out, "close");

@@ -1,11 +1,12 @@
 // Auditing: what a whole line costs, against those who put the same together from parts; how many lines a second the command takes, and how much memory.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createWriteStream, mkdtempSync, rmSync } from "node:fs";
+import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
 import jcs from "canonicalize";
 import { auditLines } from "counterfoil/verify";
@@ -13,6 +14,7 @@ import * as viem from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { authorization as authorizationOf, domain, key, keyHex, types } from "./fixture.mjs";
 import { digest } from "./noble.mjs";
+import { target } from "../../xtask/packed.mjs";
 
 // The addon itself: the package's own entry falls back to JavaScript without a word.
 const native = createRequire(import.meta.url)("secp256k1/bindings.js");
@@ -86,6 +88,7 @@ export async function runs({ folder, quick }) {
     const [some, many] = quick ? [2_000, [20_000, 80_000]] : [100_000, [1_000_000, 4_000_000]];
     const signed = await written(join(place, "signed.jsonl"), some, true);
     for (const jobs of [1, 2]) results.push(await audited({ folder, file: signed, lines: some, jobs, name: `signed, ${jobs} ${jobs === 1 ? "thread" : "threads"}` }));
+    results.push(...(await agreements({ folder, file: signed, lines: some, place })));
     for (const lines of many) {
       const file = await written(join(place, `${lines}.jsonl`), lines, false);
       results.push(await audited({ folder, file, lines, jobs: 2, name: "unsigned, five keys a line, 2 threads" }));
@@ -95,6 +98,33 @@ export async function runs({ folder, quick }) {
     rmSync(place, { recursive: true, force: true });
   }
   return results;
+}
+
+/** Whether the engines of the examples, where they are installed, add up the same verdicts to the same sums. */
+async function agreements({ folder, file, lines, place }) {
+  const command = join(folder, "src/cli/main.mjs");
+  const [verdicts, trust] = [join(place, "verdicts.jsonl"), join(place, "trust.json")];
+  writeFileSync(trust, "{}");
+  spawnSync(process.execPath, [command, "audit", file, "--trust", trust, "--format", "jsonl", "--out", verdicts, "--quiet"]);
+  const { summary } = JSON.parse(readFileSync(verdicts, "utf8").trimEnd().split("\n").at(-1));
+  const sums = Object.entries(summary.verdicts).flatMap(([verdict, { amounts }]) => amounts.map(({ network, asset, lines, amount }) => [verdict, network, asset, String(lines), amount].join(" ")));
+  const told = [];
+  const duckdb = await import("../../examples/audit/duckdb.mjs").catch(() => undefined);
+  if (duckdb) {
+    const { standing } = await duckdb.ask(verdicts);
+    const theirs = standing.map(({ verdict, network, asset, lines, amount }) => [verdict, network, asset, lines, amount].join(" "));
+    told.push({ name: "DuckDB", lines, agrees: theirs.sort().join("\n") === sums.sort().join("\n") });
+  }
+  const python = join(target, "spark/bin/python");
+  if (existsSync(python)) {
+    const submit = ["spark.master=local[2]", "spark.ui.enabled=false", "spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.driver.memory=1g"].map((one) => `--conf ${one}`).join(" ");
+    const { stdout } = spawnSync(python, [fileURLToPath(new URL("../../examples/audit/spark.py", import.meta.url)), file, join(place, "parquet"), `${process.execPath} ${command} audit --worker --trust ${trust}`], {
+      encoding: "utf8", env: { ...process.env, SPARK_LOCAL_IP: "127.0.0.1", PYSPARK_PYTHON: python, PYSPARK_SUBMIT_ARGS: `${submit} pyspark-shell` },
+    });
+    const counts = Object.entries(summary.verdicts).filter(([, { lines }]) => lines).map(([verdict, { lines }]) => `${verdict} ${lines}`);
+    told.push({ name: "Spark", lines, agrees: counts.sort().join("\n") === stdout.trim().split("\n").sort().join("\n") });
+  }
+  return told;
 }
 
 async function written(file, count, signed) {

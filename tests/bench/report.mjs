@@ -19,8 +19,9 @@ export function markdown({ about, speeds = [], audits = [], cold = [], sizes = [
   }
   if (audits.length) {
     out.push("### The command", "", "| | lines | lines a second, on the wall | most memory, MB |", "|---|---:|---:|---:|");
-    for (const { name, lines, rate, megabytes } of audits) out.push(row(name, count(lines), count(rate), count(megabytes)));
+    for (const { name, lines, rate, megabytes } of audits.filter(({ rate }) => rate)) out.push(row(name, count(lines), count(rate), count(megabytes)));
     out.push("");
+    for (const { name, lines, agrees } of audits.filter(({ rate }) => !rate)) out.push(`${name}, over the verdicts on ${count(lines)} lines: ${agrees ? "the same sums" : "OTHER SUMS"}.`, "");
   }
   if (cold.length) {
     out.push("### From import to the first verdict", "", "| | milliseconds, median | quartiles | counterfoil's time ÷ peer's, median | quartiles |", "|---|---:|---:|---:|---:|");
