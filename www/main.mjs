@@ -10,6 +10,7 @@ import "./elements/panel.mjs";
 import "./elements/approve.mjs";
 import "./elements/help.mjs";
 import "./elements/lineage.mjs";
+import "./elements/audit.mjs";
 import { element } from "./build.mjs";
 import { CounterfoilError, load, loadJws, verifyReceipt } from "./core.mjs";
 import { alone, embedded, file, fromBase64 } from "./files.mjs";
@@ -57,7 +58,12 @@ function asLineage(files, { always = false } = {}) {
 }
 
 /** Opens what whoever wrote this file put into it. */
-function open({ documents = [], live, view: wanted } = {}) {
+function open({ documents = [], live, view: wanted, audit } = {}) {
+  if (audit) {
+    document.querySelector("cf-audit").show(audit);
+    document.querySelector(".views [data-view=audit]").hidden = false;
+    show("audit");
+  }
   const files = documents.map(({ name, text, base64 }) => ({ name, bytes: base64 === undefined ? new TextEncoder().encode(text) : fromBase64(base64) }));
   if (wanted) show(wanted);
   if (live) follow(live, lineage);

@@ -1,5 +1,7 @@
 // What a file is, by its shape. It only chooses the place that the file is put in; whether it is true is for the core.
 
+import { trusting } from "./trusted.mjs";
+
 const LARGEST_DOCUMENT = 64 << 20;
 const LARGEST_LINE = 1 << 20;
 const LARGEST_HEADER = 64 << 10;
@@ -9,7 +11,7 @@ const JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const DIGESTS = ["responseSha256", "response_sha256", "responseHash", "response_hash", "bodySha256", "body_sha256", "sha256",
   "contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
 
-/** One of "journal", "bundle", "statement", "evidence", "text" and "bytes". */
+/** One of "journal", "bundle", "statement", "evidence", "trust", "text" and "bytes". */
 export function recognise(bytes) {
   if (isJournal(bytes)) return "journal";
   if (bytes.byteLength > LARGEST_DOCUMENT) return "bytes";
@@ -19,6 +21,7 @@ export function recognise(bytes) {
   if (!/^[[{]/.test(trimmed)) return trimmed.length <= LARGEST_HEADER && (BASE64.test(trimmed) || JWS.test(trimmed)) ? "statement" : "text";
   const value = parse(trimmed);
   if (isEvidence(value) || (Array.isArray(value) && value.length > 0 && value.every(isEvidence))) return "evidence";
+  if (trusting(value)) return "trust";
   if (has(value, "type") && value.type === "counterfoil/bundle") return "bundle";
   if (has(value, "success") && has(value, "network")) return "statement";
   if (has(value, "format") && has(value, "signature")) return "statement";
@@ -27,13 +30,13 @@ export function recognise(bytes) {
   return "text";
 }
 
-/** Sorts files into `{receipt?, response?, evidence: […]}`. `taken` says whether a receipt is there already. */
+/** Sorts files into `{receipt?, response?, evidence: […], trust: […]}`. `taken` says whether a receipt is there already. */
 export function sort(files, taken) {
-  const places = { evidence: [] };
+  const places = { evidence: [], trust: [] };
   const rest = [];
   for (const file of files) {
     const kind = recognise(file.bytes);
-    if (kind === "evidence") places.evidence.push(file);
+    if (kind === "evidence" || kind === "trust") places[kind].push(file);
     else if (kind === "bundle" && !places.receipt) places.receipt = file;
     else rest.push([kind, file]);
   }

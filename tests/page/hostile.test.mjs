@@ -57,7 +57,7 @@ const HOSTILE = {
 };
 
 // What the page itself is made of; anything else could only have come from data.
-const ELEMENTS = new Set(["a", "body", "button", "cf-intake", "cf-approve", "cf-help", "cf-lineage", "cf-panel", "cf-report", "cf-theme", "cf-tree", "cf-verdict", "circle", "code", "col", "colgroup", "dd", "details", "dialog", "div", "dl", "dt",
+const ELEMENTS = new Set(["a", "body", "button", "cf-intake", "cf-approve", "cf-audit", "cf-help", "cf-lineage", "cf-panel", "cf-report", "cf-theme", "cf-tree", "cf-verdict", "circle", "code", "col", "colgroup", "dd", "details", "dialog", "div", "dl", "dt",
   "footer", "h1", "h2", "h3", "head", "header", "html", "input", "kbd", "label", "li", "link", "main", "mark", "meta", "nav", "option", "p", "path", "pre", "script", "section", "select", "span", "strong",
   "summary", "svg", "symbol", "table", "tbody", "td", "textarea", "th", "thead", "title", "tr", "ul", "use"]);
 
@@ -92,7 +92,7 @@ test("hostile documents are text or an error, and nothing else", async () => {
     assert.deepEqual(seen.names.filter((element) => !ELEMENTS.has(element)), [], name);
     assert.deepEqual(seen.handlers, [], name);
     assert.equal(seen.scripts, 2, name); // the page's own, and the empty place for data
-    assert.ok(seen.references.every((reference) => /=(#[a-z_-]+|icon\.svg|(style|lineage|print)\.css|main\.mjs)\]$/.test(reference)), `${name}: ${seen.references}`);
+    assert.ok(seen.references.every((reference) => /=(#[a-z_-]+|icon\.svg|(style|lineage|audit|print)\.css|main\.mjs)\]$/.test(reference)), `${name}: ${seen.references}`);
     assert.ok(!UNSEEN.test(seen.text), `${name}: ${JSON.stringify(UNSEEN.exec(seen.text)?.[0])} is on the page`);
     assert.ok(!/alert\(1\)|✅|USDC 0|owned/.test(seen.ground), `${name}: data stands in the verdict's box`);
     assert.equal(seen.polluted, undefined, name);
@@ -188,7 +188,7 @@ test("in a lineage too, hostile texts are text: purposes, agents, addresses, fil
     assert.ok(!UNSEEN.test(seen.text), `${JSON.stringify(UNSEEN.exec(seen.text)?.[0])} is on the page`);
     assert.equal(seen.polluted, undefined);
     assert.ok(seen.wide <= 0, "the page became wider than the window");
-    assert.ok(seen.references.every((reference) => /=(#[a-z_-]+|icon\.svg|(style|lineage|print)\.css|main\.mjs)\]$/.test(reference)), String(seen.references));
+    assert.ok(seen.references.every((reference) => /=(#[a-z_-]+|icon\.svg|(style|lineage|audit|print)\.css|main\.mjs)\]$/.test(reference)), String(seen.references));
     if (await answer.count()) await page.keyboard.press("Escape");
     for (const button of await page.getByRole("button", { name: /^Remove \d/ }).all()) await button.click();
   }

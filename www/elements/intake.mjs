@@ -1,28 +1,32 @@
 // Where documents come in: dropped, pasted or opened. Fires `change` when what is to be checked has changed.
 
 import { element, value } from "../build.mjs";
+import { codingOf, codings, decoded } from "../codings.mjs";
 import { sha256, visible } from "../core.mjs";
 import { file } from "../files.mjs";
 import { pasted, sort } from "../recognise.mjs";
+import { trusted } from "../trusted.mjs";
 
 const SLOTS = { receipt: "receipt", response: "response", evidence: "chain evidence" };
 const EXPECTATIONS = { payer: "Payer", payTo: "Recipient", amount: "Amount in atomic units", resource: "Resource URL", signer: "Signer you trust: an account, or the id of a key" };
 const SAMPLE = { receipt: "sample/bundle.json", response: "sample/response.bin", evidence: "sample/evidence.json" };
 
 class Intake extends HTMLElement {
-  #slots = { receipt: undefined, response: undefined, evidence: [] };
+  #slots = { receipt: undefined, response: undefined, evidence: [], trust: [] };
   #expect = {};
 
   /** What is to be checked: the bytes of the receipt and of the response, the evidence, the expectations. */
   get material() {
-    const { receipt, response, evidence } = this.#slots;
+    const { receipt, response, evidence, trust } = this.#slots;
     const { signer, ...expect } = Object.fromEntries(Object.entries(this.#expect).filter(([, text]) => text));
     return {
       receipt: receipt?.bytes,
       body: response?.bytes,
+      bodyEncoding: response?.coding,
+      decodedBody: response?.plain,
       evidence: evidence.length ? evidence.flatMap(read) : undefined,
       expect: Object.keys(expect).length ? expect : undefined,
-      trust: signer ? { signers: [signer] } : undefined,
+      ...trusted(trust.map(read), signer),
     };
   }
 
@@ -31,7 +35,7 @@ class Intake extends HTMLElement {
     for (const slot of this.querySelectorAll(".slot")) {
       slot.append(element("div", { class: "held", "aria-live": "polite" }), this.#opener(slot.dataset.slot));
     }
-    this.querySelector(".more-ways").replaceChildren(this.#paste(), this.#expectations(), this.#sample());
+    this.querySelector(".more-ways").replaceChildren(element("div", { class: "trusting", "aria-live": "polite" }), this.#paste(), this.#expectations(), this.#sample());
     this.#dropping();
     document.addEventListener("paste", (event) => {
       if (event.target.closest?.("input, textarea")) return;
@@ -118,25 +122,35 @@ class Intake extends HTMLElement {
   take(files) {
     // Whoever else on the page takes these takes all of them.
     if (!this.dispatchEvent(new CustomEvent("files", { detail: files, cancelable: true }))) return;
-    const { evidence, ...places } = sort(files, Boolean(this.#slots.receipt));
-    this.#put(evidence.length ? { ...places, evidence } : places);
+    this.#put(filled(sort(files, Boolean(this.#slots.receipt))));
   }
 
   #text(text) {
     if (!text.trim()) return;
     const file = { name: "Pasted text", bytes: pasted(text) };
     if (!this.dispatchEvent(new CustomEvent("files", { detail: [file], cancelable: true }))) return;
-    const { evidence, receipt, response } = sort([file], false);
-    this.#put(evidence.length ? { evidence } : { receipt: receipt ?? response });
+    const { receipt, response, ...lists } = filled(sort([file], false));
+    this.#put(Object.keys(lists).length ? lists : { receipt: receipt ?? response });
   }
 
   #put(places) {
     Object.assign(this.#slots, places);
+    const { response } = places;
+    if (response && codingOf(response.bytes)) this.#decode(response, codingOf(response.bytes));
+    else this.#changed();
+  }
+
+  /** Takes a content coding off the answer; the answer as it came stays what is hashed first. */
+  async #decode(response, coding) {
+    const plain = coding && (await decoded(response.bytes, coding));
+    if (this.#slots.response?.bytes !== response.bytes) return;
+    this.#slots.response = { name: response.name, bytes: response.bytes, coding, plain };
     this.#changed();
   }
 
   #changed() {
     for (const name of Object.keys(SLOTS)) this.#show(name);
+    this.#showTrust();
     this.dispatchEvent(new Event("change"));
   }
 
@@ -148,8 +162,29 @@ class Intake extends HTMLElement {
       element("span", { class: "file" }, value(visible(file.name), "the file's name", 60)),
       ` ${file.bytes.byteLength.toLocaleString("en")} bytes`,
       name === "response" ? element("span", { class: "digest" }, "SHA-256 ", element("span", { class: "value" }, sha256(file.bytes))) : undefined)));
+    slot.querySelector(".coding")?.remove();
+    if (name === "response" && held.length) slot.querySelector(".held").after(this.#coding(held[0]));
     slot.querySelector(".remove")?.remove();
     if (held.length) slot.querySelector(".open").append(this.#remover(name));
+  }
+
+  #coding(response) {
+    const choice = element("select", { id: "response-coding", onchange: () => this.#decode(response, choice.value || undefined) },
+      [["", "none"], ...codings().map((name) => [name, name])].map(([name, text]) => element("option", { value: name, selected: name === (response.coding ?? "") }, text)));
+    return element("div", { class: "coding" },
+      element("label", { for: "response-coding" }, "Content-Encoding that the file still carries"), choice,
+      response.coding && !response.plain ? element("p", { class: "hint", role: "status" }, "It is not of that coding, or too large without it, and is not compared.") : undefined);
+  }
+
+  /** What is taken for the reader's own word has to be seen. */
+  #showTrust() {
+    const place = this.querySelector(".trusting");
+    const { trust } = this.#slots;
+    if (!trust.length) return place.replaceChildren();
+    place.replaceChildren(
+      element("p", {}, element("strong", {}, "Taken as your own word: "), "whom these files name counts as trusted. Leave out what the seller sent along."),
+      element("ul", {}, trust.map((file) => element("li", {}, element("span", { class: "file" }, value(visible(file.name), "the file's name", 60))))),
+      element("button", { type: "button", class: "quiet", onclick: () => this.#put({ trust: [] }) }, "Remove", element("span", { class: "unseen" }, " the files that say whom to trust")));
   }
 
   #remover(name) {
@@ -161,6 +196,11 @@ class Intake extends HTMLElement {
       },
     }, "Remove", element("span", { class: "unseen" }, ` the ${SLOTS[name]}`));
   }
+}
+
+/** The places that got something. */
+function filled(places) {
+  return Object.fromEntries(Object.entries(places).filter(([, files]) => !Array.isArray(files) || files.length));
 }
 
 async function bytesOf(file) {
