@@ -19,17 +19,24 @@
 //! caller trusts, or where it is proven under a block that the caller trusts; everything else that is trusted comes from the
 //! caller alone.
 
+mod accounts;
 mod across;
 mod joins;
 mod line;
+mod signatures;
 mod summary;
 mod verdict;
 
+use std::sync::Arc;
+
 use crate::error::Error;
 use crate::json::Json;
-use crate::receipt::{Answer, Made, Trust};
-use crate::secp256k1::{Claim, Keys};
+use crate::jwk::Algorithm;
+use crate::jws::Task;
+use crate::receipt::{Answer, Declared, Document, Made, Trust};
+use crate::secp256k1::Keys;
 use crate::time::Seconds;
+use accounts::{Proven, Spelling};
 pub use across::{across, MOST_COMPARED};
 pub use joins::{Join, Joins, Kind};
 use line::Line;
@@ -39,15 +46,17 @@ pub use verdict::{Standing, Verdict};
 /// What the auditor brings to every line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Given {
-    trust: Trust,
+    trust: Arc<Trust>,
     /// The chain evidence in the lines comes from nodes that the auditor trusts.
     evidence: bool,
     proofs: bool,
     now: Option<Seconds>,
+    /// The form of every document, where it is not one that is known here.
+    profile: Option<Declared>,
 }
 
 impl Given {
-    /// Reads `{trust?: {evidence?, …}, now?}`; the rest of `trust` is that of [`crate::receipt::verify`].
+    /// Reads `{trust?: {evidence?, …}, now?, profile?}`; the rest is as [`crate::receipt::verify`] has it.
     pub fn from_json(json: &Json) -> Result<Given, Error> {
         let trust = |trust: &Json| {
             let evidence = trust.read_opt("evidence", Json::as_bool)?.unwrap_or(false);
@@ -56,11 +65,21 @@ impl Given {
         };
         let (trust, evidence, proofs) = json.read_opt("trust", trust)?.unwrap_or_default();
         Ok(Given {
-            trust,
+            trust: Arc::new(trust),
             evidence,
             proofs,
             now: json.read_opt("now", Json::as_u64)?,
+            profile: json.read_opt("profile", Declared::read)?,
         })
+    }
+
+    /// A line's document, by the auditor's form or by those that are known.
+    fn read(&self, document: &Json) -> Result<Document, Error> {
+        match (&self.profile, document) {
+            (None, _) => Document::inside(document),
+            (Some(form), Json::String(text)) => Document::described(text, form),
+            (Some(form), _) => Document::described(&document.to_text(), form),
+        }
     }
 }
 
@@ -83,40 +102,79 @@ pub enum Found {
 /// The longest line that is read, in bytes. A host may cut a longer one off behind this many and one.
 pub const LONGEST_LINE: usize = 16 << 20;
 
-/// One line of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Text<'a> {
+/// A line that was read and is not judged yet.
+pub struct Read {
     /// Where it stands, from 1.
     pub number: u64,
-    /// What stands there.
-    pub bytes: &'a [u8],
     /// The answer that it names, where the host looked for one.
     pub found: Option<Found>,
+    line: Result<Line, Error>,
 }
 
-/// The verdicts on the lines, in their order. All signatures of a call are checked together, but those of JWS, of which `made` says whether they were made.
-pub fn audit(input: &str, lines: &[Text], given: &Given, keys: &mut Keys, made: Made) -> Vec<Verdict> {
-    let mut read: Vec<Result<Line, Error>> = lines.iter().map(|text| Line::read(text, given)).collect();
-    let claimed: Vec<Option<Claim>> = read
-        .iter()
-        .map(|line| line.as_ref().ok().and_then(|line| line.material.claim()))
-        .collect();
-    let claims: Vec<Claim> = claimed.iter().flatten().copied().collect();
-    let mut right = keys.verify(&claims).into_iter();
-    for (line, claim) in read.iter_mut().zip(claimed) {
-        // Of a signature that is not the payer's, verification finds out whose it is.
-        if let (Ok(line), Some(claim)) = (line, claim) {
-            line.material.signer = right.next().unwrap_or(false).then_some(claim.signer);
+/// Reads one line after the other.
+pub struct Reader<'a> {
+    given: &'a Given,
+    proven: Proven,
+}
+
+impl Reader<'_> {
+    /// With what the auditor brings.
+    pub fn new(given: &Given) -> Reader<'_> {
+        Reader {
+            given,
+            proven: Proven::default(),
         }
     }
-    lines
-        .iter()
-        .zip(read)
-        .map(|(text, line)| match line {
-            Ok(line) => line.judge(input, text, made),
-            Err(error) => Verdict::unusable(input, text.number, &error),
-        })
-        .collect()
+
+    /// Reads one line, of which `found` is not known yet.
+    pub fn read(&mut self, number: u64, bytes: &[u8]) -> Read {
+        Read {
+            number,
+            found: None,
+            line: Line::read(bytes, self.given, &mut self.proven),
+        }
+    }
+}
+
+impl Read {
+    /// Under which names a host may find its answer.
+    pub fn names(&self) -> Names {
+        self.line.as_ref().map_or(Names::None, Line::names)
+    }
+
+    /// What must be checked of its JWS, where that is not on secp256k1.
+    pub fn elsewhere(&self) -> Option<Task> {
+        let task = self.line.as_ref().ok()?.task()?;
+        (task.key.algorithm != Algorithm::Es256k).then_some(task)
+    }
+
+    /// When the digest of the answer's canonical text decides something.
+    pub fn canonical(&self) -> Canonical {
+        self.line.as_ref().map_or(Canonical::Never, Line::canonical)
+    }
+}
+
+/// The verdicts on lines that were read, in their order. Signatures on secp256k1 of a call are checked together; of the other ones `made` says whether they
+/// were made.
+pub fn judge(input: &str, mut read: Vec<Read>, keys: &mut Keys, made: Made) -> Vec<Verdict> {
+    signatures::find(&mut read, keys);
+    let mut spelling = Spelling::default();
+    let verdict = |read: Read| match read.line {
+        Ok(line) => line.judge(input, read.number, read.found, &mut spelling, made),
+        Err(error) => Verdict::unusable(input, read.number, &error),
+    };
+    read.into_iter().map(verdict).collect()
+}
+
+/// When the digest of an answer's canonical text decides something: canonical texts of many answers are much work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Canonical {
+    /// The document is read over the exact bytes, or holds no digest.
+    Never,
+    /// Unless the exact bytes have this digest.
+    Unless([u8; 32]),
+    /// Always.
+    Always,
 }
 
 /// Under which names a host may find the answer of a line.
@@ -128,11 +186,6 @@ pub enum Names {
     Said(String),
     /// It does not say; the first of these that is there.
     Any(Vec<String>),
-}
-
-/// Under which names a host may find the answer of a line.
-pub fn names(line: &[u8]) -> Names {
-    line::names(line).unwrap_or(Names::None)
 }
 
 /// What is known of an answer.

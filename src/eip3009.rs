@@ -14,8 +14,12 @@ use crate::hex;
 use crate::json::Json;
 use crate::secp256k1;
 
-/// The type as EIP-712 encodes it.
-const TYPE: &str = "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)";
+/// Keccak-256 of the type as EIP-712 encodes it:
+/// `TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)`.
+const TYPE_HASH: [u8; 32] = [
+    0x7c, 0x7c, 0x6c, 0xdb, 0x67, 0xa1, 0x87, 0x43, 0xf4, 0x9e, 0xc6, 0xfa, 0x9b, 0x35, 0xf5, 0x0d, 0x52,
+    0xed, 0x05, 0xcb, 0xed, 0x4c, 0xc5, 0x92, 0xe1, 0x3b, 0x44, 0x50, 0x1c, 0x1a, 0x22, 0x67,
+];
 
 /// One authorization. Both bounds are exclusive: it can land when `valid_after < block time < valid_before`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,8 +79,13 @@ impl Authorization {
 
     /// The EIP-712 hashes. Error: `typed_data_invalid` never for a domain read by [`Domain::from_json`].
     pub fn digest(&self, domain: &Domain) -> Result<AuthorizationDigest, Error> {
+        Ok(self.digest_under(domain.separator()?))
+    }
+
+    /// The same under a domain of which the separator is known.
+    pub fn digest_under(&self, domain_separator: [u8; 32]) -> AuthorizationDigest {
         let words = [
-            keccak256(TYPE).0,
+            TYPE_HASH,
             self.from.to_word(),
             self.to.to_word(),
             self.value.to_be_bytes(),
@@ -85,13 +94,12 @@ impl Authorization {
             self.nonce,
         ];
         let struct_hash = keccak256(words.concat()).0;
-        let domain_separator = domain.separator()?;
         let digest = eip712::digest(&domain_separator, &struct_hash);
-        Ok(AuthorizationDigest {
+        AuthorizationDigest {
             domain_separator,
             struct_hash,
             digest,
-        })
+        }
     }
 
     /// The whole EIP-712 document, for signers outside.

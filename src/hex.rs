@@ -4,16 +4,19 @@ use crate::error::{Code, Error};
 
 /// Lower-case `0x` text of the bytes.
 pub fn encode(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
+    let digit = |nibble: u8| {
+        char::from(if nibble < 10 {
+            b'0' + nibble
+        } else {
+            b'a' - 10 + nibble
+        })
+    };
     let bytes = bytes.as_ref();
     let mut out = String::with_capacity(2 + bytes.len() * 2);
     out.push_str("0x");
     for byte in bytes {
-        for nibble in [byte >> 4, byte & 15] {
-            out.extend(DIGITS.get(usize::from(nibble)));
-        }
+        out.push(digit(byte >> 4));
+        out.push(digit(byte & 15));
     }
     out
 }
@@ -38,12 +41,17 @@ pub fn decode(text: &str) -> Result<Vec<u8>, Error> {
 /// Exactly `N` bytes. Error: `hex_invalid`.
 pub fn decode_array<const N: usize>(text: &str) -> Result<[u8; N], Error> {
     // The length is checked before the digits, so that a huge text costs nothing.
-    if text.len() != 2 + 2 * N {
-        return Err(Error::new(Code::HexInvalid, ""));
+    let invalid = || Error::new(Code::HexInvalid, "");
+    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 2 * N);
+    let (pairs, _) = digits.ok_or_else(invalid)?.as_bytes().as_chunks::<2>();
+    let mut bytes = [0; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = nibble(*high)
+            .zip(nibble(*low))
+            .map(|(high, low)| high << 4 | low)
+            .ok_or_else(invalid)?;
     }
-    decode(text)?
-        .try_into()
-        .map_err(|_| Error::new(Code::HexInvalid, ""))
+    Ok(bytes)
 }
 
 fn nibble(digit: u8) -> Option<u8> {

@@ -4,6 +4,7 @@ use core::fmt;
 
 use crate::address::Address;
 use crate::error::{Code, Error};
+use crate::hex;
 use crate::json::Json;
 
 /// A CAIP-2 network such as `eip155:8453`.
@@ -241,7 +242,9 @@ pub const KNOWN_TOKENS: &[KnownToken] = &[
 
 /// The entry of a token, where there is one.
 pub fn known_token(network: &Network, asset: &Address) -> Option<&'static KnownToken> {
+    // Their checksums are right: a test says so.
+    let is = |token: &KnownToken| hex::decode_array(token.asset) == Ok(asset.0);
     KNOWN_TOKENS
         .iter()
-        .find(|token| token.network == network.as_str() && Address::parse(token.asset).as_ref() == Ok(asset))
+        .find(|token| token.network == network.as_str() && is(token))
 }

@@ -29,19 +29,19 @@ use crate::base64;
 use crate::claim;
 use crate::error::Error;
 use crate::json::{self, Json};
-use crate::jws;
+use crate::jws::{self, Task};
 use crate::mpp::{
     self,
     receipt::{Receipt, MAX_RECEIPT},
 };
 use crate::sale;
-use crate::x402::offer_receipt::{self, Artifact};
+use crate::x402::offer_receipt::{self, Artifact, Proof};
 use crate::x402::settlement_response::{self, SettlementResponse};
-use declared::Declared;
 use entity::SignedEntity;
 
 pub(crate) use checks::Report;
-pub(crate) use material::{Answer, Material, Trust};
+pub(crate) use declared::Declared;
+pub(crate) use material::{Answer, Material, Subject, Trust};
 pub use signer::Made;
 
 fn ours(json: &Json) -> bool {
@@ -57,6 +57,13 @@ enum Profile {
     Payment(Box<Receipt>),
 }
 
+/// A document that was recognised and read; nothing of it is checked yet.
+pub(crate) struct Document {
+    profile: Profile,
+    /// As it came, of a claim.
+    text: String,
+}
+
 /// Verifies one document and reports. `bytes` are the answer's exact bytes, and behind them, where `material.bodyEnds` says so, what is under their
 /// content coding. `made` says whether the signature of a JWS was made.
 ///
@@ -66,60 +73,111 @@ pub fn verify(receipt: &str, material: &Json, bytes: Option<&[u8]>, made: Made) 
     let described = material
         .read_opt("profile", Declared::read)
         .map_err(|error| error.within("material"))?;
-    let profile = match described {
-        Some(described) => Profile::Statement(Box::new(described.entity(receipt)?)),
-        None => profile(receipt)?,
+    let document = match described {
+        Some(described) => Document::described(receipt, &described)?,
+        None => Document::read(receipt)?,
     };
     let material = Material::read(material, bytes)?;
-    judge(profile, receipt, &material, made).map(|report| report.to_json())
+    document.judge(&material, made).map(|report| report.to_json())
 }
 
-/// The report on one document, of which `text` is as it came.
-fn judge(profile: Profile, text: &str, material: &Material, made: Made) -> Result<Report, Error> {
-    match profile {
-        Profile::Bundle(json) => bundle::judge(&json, material),
-        Profile::Claim(json) => claimed::judge(text, &json, material),
-        Profile::Statement(statement) => entity::judge(*statement, material, made),
-        Profile::Payment(receipt) => payment::judge(&receipt, material),
+impl Document {
+    /// Errors: those of [`verify`] for the document.
+    pub fn read(receipt: &str) -> Result<Document, Error> {
+        let profile = profile(receipt)?;
+        let text = match profile {
+            Profile::Claim(_) => receipt.to_owned(),
+            _ => String::new(),
+        };
+        Ok(Document { profile, text })
     }
-}
 
-/// The report on a document that stands inside another one: an object, or a text as [`verify`] takes it. Errors: those of [`verify`].
-pub(crate) fn judge_inside(document: &Json, material: &Material, made: Made) -> Result<Report, Error> {
-    match document {
-        Json::String(text) => judge(profile(text)?, text, material, made),
-        Json::Object(_) => {
-            let profile = of_object(document.clone())?;
-            let text = match profile {
-                Profile::Claim(_) => document.to_text(),
-                _ => String::new(),
-            };
-            judge(profile, &text, material, made)
+    /// Whether it is one of those whose members are signed as they are spelt.
+    pub fn is_signed(json: &Json) -> bool {
+        ours(json) || offer_receipt::is_artifact(json)
+    }
+
+    /// One that stands inside another: an object, or a text as it comes alone. Errors: those of [`verify`] for the document.
+    pub fn inside(document: &Json) -> Result<Document, Error> {
+        match document {
+            Json::String(text) => Document::read(text),
+            Json::Object(_) => {
+                let profile = of_object(document)?;
+                let text = match profile {
+                    Profile::Claim(_) => document.to_text(),
+                    _ => String::new(),
+                };
+                Ok(Document { profile, text })
+            }
+            _ => Err(bundle::invalid("")),
         }
-        _ => Err(bundle::invalid("")),
     }
-}
 
-/// [`evidence_targets`] of a document that stands inside another one.
-pub(crate) fn targets_inside(document: &Json) -> Result<Json, Error> {
-    match document {
-        Json::String(text) => evidence_targets(text),
-        _ => targets(of_object(document.clone())?),
+    /// One of the form that the caller describes. Errors: those of [`verify`] for the document.
+    pub fn described(receipt: &str, form: &Declared) -> Result<Document, Error> {
+        Ok(Document {
+            profile: Profile::Statement(Box::new(form.entity(receipt)?)),
+            text: String::new(),
+        })
+    }
+
+    /// The report on it.
+    pub fn judge(self, material: &Material, made: Made) -> Result<Report, Error> {
+        match self.profile {
+            Profile::Bundle(json) => bundle::judge(&json, material),
+            Profile::Claim(json) => claimed::judge(&self.text, &json, material),
+            Profile::Statement(statement) => entity::judge(*statement, material, made),
+            Profile::Payment(receipt) => payment::judge(&receipt, material),
+        }
+    }
+
+    /// What a host should read from the chain to verify it.
+    pub fn targets(&self) -> Result<Json, Error> {
+        match &self.profile {
+            Profile::Bundle(json) => bundle::targets(json),
+            Profile::Claim(json) => claimed::targets(json),
+            Profile::Statement(_) | Profile::Payment(_) => Ok(Json::Array(Vec::new())),
+        }
+    }
+
+    /// The digest of the answer, as of bytes that still carry their content coding or of others; and whether it may be that of the exact bytes, and of
+    /// the canonical text.
+    pub fn digest(&self, coded: bool) -> Option<([u8; 32], bool, bool)> {
+        match &self.profile {
+            Profile::Statement(statement) => statement.digest(coded),
+            _ => None,
+        }
+    }
+
+    /// What a seller's typed document is signed with: the digest, the signature as it came, and what it is about.
+    pub fn signed(&self) -> Option<(&[u8; 32], &str, Option<&str>)> {
+        let Profile::Statement(statement) = &self.profile else {
+            return None;
+        };
+        match statement.proof.as_ref()? {
+            Proof::Eip712 { digest, signature } => {
+                Some((digest, signature, statement.subject.resource.as_deref()))
+            }
+            Proof::Jws(_) => None,
+        }
+    }
+
+    /// What must be checked of a JWS, where its key is at hand.
+    pub fn task(&self, trust: &Trust) -> Option<Task> {
+        let Profile::Statement(statement) = &self.profile else {
+            return None;
+        };
+        match statement.proof.as_ref()? {
+            Proof::Jws(jws) => trust.signers.task(jws),
+            Proof::Eip712 { .. } => None,
+        }
     }
 }
 
 /// What a host should read from the chain to verify this document: `[{network, asset, payer, nonce, attemptId,
 /// transaction?}]`, of a bundle or a claim; empty for anything else. Errors: those of [`verify`] for the document.
 pub fn evidence_targets(receipt: &str) -> Result<Json, Error> {
-    targets(profile(receipt)?)
-}
-
-fn targets(profile: Profile) -> Result<Json, Error> {
-    match profile {
-        Profile::Bundle(json) => bundle::targets(&json),
-        Profile::Claim(json) => claimed::targets(&json),
-        Profile::Statement(_) | Profile::Payment(_) => Ok(Json::Array(Vec::new())),
-    }
+    Document::read(receipt)?.targets()
 }
 
 /// Which answer a seller's receipt says was bought. Errors: those of [`verify`] for the document; `receipt_invalid` for any other
@@ -147,33 +205,40 @@ fn profile(receipt: &str) -> Result<Profile, Error> {
         }
         return settlement_response::parse(text).and_then(settlement);
     }
-    of_object(json::parse(text)?)
+    of_object(&json::parse(text)?)
 }
 
-fn of_object(json: Json) -> Result<Profile, Error> {
-    let is = |kind: &str| json.get("type") == Some(&Json::text(kind));
+fn of_object(json: &Json) -> Result<Profile, Error> {
+    let is = |kind: &str| json.get("type").and_then(|own| own.as_str().ok()) == Some(kind);
     if is("counterfoil/bundle") {
-        Ok(Profile::Bundle(json))
+        Ok(Profile::Bundle(json.clone()))
     } else if is(claim::TYPE) {
-        Ok(Profile::Claim(json))
-    } else if ours(&json) && !is(sale::receipt::TYPE) {
+        Ok(Profile::Claim(json.clone()))
+    } else if ours(json) && !is(sale::receipt::TYPE) {
         // A document of ours that is not known here is not taken for a seller's.
         Err(bundle::invalid(""))
-    } else if offer_receipt::is_artifact(&json) {
-        Artifact::from_json(&json).map(artifact)
-    } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(&json) {
-        SettlementResponse::from_json(&json).and_then(settlement)
-    } else if mpp::receipt::is_receipt(&json) && !profiles::is_gateway(&json) {
-        Receipt::from_json(&json).map(|receipt| Profile::Payment(Box::new(receipt)))
-    } else if profiles::is_gateway(&json) {
-        profiles::gateway(&json).map(|statement| Profile::Statement(Box::new(statement)))
+    } else if offer_receipt::is_artifact(json) {
+        Artifact::from_json(json).map(artifact)
+    } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(json) {
+        SettlementResponse::from_json(json).and_then(settlement)
+    } else if mpp::receipt::is_receipt(json) && !profiles::is_gateway(json) {
+        Receipt::from_json(json).map(|receipt| Profile::Payment(Box::new(receipt)))
+    } else if profiles::is_gateway(json) {
+        profiles::gateway(json).map(|statement| Profile::Statement(Box::new(statement)))
     } else {
         Err(bundle::invalid(""))
     }
 }
 
+/// A settlement response, with the signed receipt that it may bring along.
 fn settlement(response: SettlementResponse) -> Result<Profile, Error> {
-    profiles::exact(response).map(|response| Profile::Statement(Box::new(response.into())))
+    let receipt = offer_receipt::within(&response.json)?;
+    let response = profiles::exact(response)?;
+    let statement = SignedEntity::from(response);
+    Ok(Profile::Statement(Box::new(match receipt {
+        Some(receipt) => statement.confirmed_by(receipt.into()),
+        None => statement,
+    })))
 }
 
 fn artifact(artifact: Artifact) -> Profile {

@@ -7,7 +7,7 @@ mod keys;
 use alloy_primitives::keccak256;
 pub use counterfoil_secp256k1::{comb, field, lockstep, point, product, scalar, short, signature};
 
-pub use self::keys::{Claim, Keys};
+pub use self::keys::{Claim, Keys, Made};
 use self::point::Affine;
 use self::signature::Signature;
 use crate::address::Address;

@@ -74,7 +74,11 @@ export function forgetKeys() {
 }
 
 export function auditLines(lines, options = {}) {
-  return audited(lines, { input: "-", ...object(options, "options") }, false);
+  const { find, ...params } = { input: "-", ...object(options, "options") };
+  if (find === undefined) return audited(lines, params, false);
+  // The core keeps the lines that it has read until it is told what stands under the names in them.
+  const { held, names, unless } = callBulk("auditHold", params, attachment(lines, "lines") ?? missing("lines"));
+  return audited(new Uint8Array(0), { held, found: names.map((name, at) => find(name, unless[at])) }, false);
 }
 
 export function auditVerdicts(lines) {

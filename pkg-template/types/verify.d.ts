@@ -175,11 +175,16 @@ export interface AuditOptions {
   /** The name that verdicts carry, "-" when not given. */
   input?: string;
   /** `evidence`: chain evidence in the lines comes from nodes that you trust. Without it what is not proven under `blockHashes` counts for nothing. */
-  given?: { trust?: Material["trust"] & { evidence?: boolean }; now?: Seconds };
+  given?: { trust?: Material["trust"] & { evidence?: boolean }; now?: Seconds; profile?: Material["profile"] /* the form of every document */ };
   /** The number of the first line, 1 when not given; or of every line. */
   first?: number; numbers?: number[];
   /** Of each line what is known of its answer; null: nothing was looked for. */
   found?: (null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex /* of the RFC 8785 text, where it is JSON */ })[];
+  /**
+   * Instead of `found`: asked for each line, with what `auditNames` gives, so that lines are read once. `unless`: the digest of an answer whose `canonical` is of no use; null
+   * where it never is.
+   */
+  find?: (names: null | string | string[], unless: null | Hex | "") => null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex };
   /** Blank lines get a verdict too, an error. */
   blank?: boolean;
   /** The input could not be read from this line on. */

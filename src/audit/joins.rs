@@ -1,8 +1,12 @@
 //! What a line is joined by, and the keys that lines share.
 
+use super::accounts::Spelling;
+use crate::address::Address;
 use crate::digest;
+use crate::hex;
 use crate::json::Json;
-use crate::receipt;
+use crate::network::Network;
+use crate::receipt::Subject;
 
 /// What a document says about its payment. Hexadecimal texts are in lower case, addresses with their checksum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,34 +43,48 @@ pub struct Joins {
 const LONGEST_RESOURCE: usize = 2048;
 
 impl Joins {
-    /// What a report's facts say, and for records of a payer the nonce.
-    pub(super) fn of(facts: &Json, document: &Json) -> Joins {
-        let text = |name: &str| facts.get(name).and_then(|text| text.as_string().ok());
-        let lower = |text: String| match text.starts_with("0x") {
+    /// What a document says.
+    pub(super) fn of(subject: &Subject, spelling: &mut Spelling) -> Joins {
+        let foreign = |name: &str| subject.foreign.iter().find(|(member, _)| *member == name);
+        let mut account = |name: &str, address: Option<Address>| match foreign(name) {
+            Some((_, text)) => Some(text.clone()),
+            None => address.map(|address| spelling.of(address)),
+        };
+        let lower = |text: &String| match text.starts_with("0x") {
             true => text.to_ascii_lowercase(),
             // Hashes of other networks tell cases apart.
-            false => text,
+            false => text.clone(),
         };
-        let transaction = text("transaction").map(lower);
-        let recorded = matches!(text("kind").as_deref(), Some("bundle" | "claim"));
-        let nonce = recorded
-            .then(|| nonce(document, transaction.as_deref()))
-            .flatten();
         Joins {
             receipt: None,
-            intent: text("intentId"),
+            intent: subject.intent.clone(),
             payment_id: None,
-            network: text("network"),
-            asset: text("asset"),
-            payer: text("payer"),
-            pay_to: text("payTo"),
-            amount: text("amount"),
-            nonce,
-            transaction,
-            response: text("bodySha256"),
-            resource: text("resource").filter(|resource| resource.len() <= LONGEST_RESOURCE),
+            network: subject.network.as_ref().map(Network::to_string),
+            asset: account("asset", subject.asset),
+            payer: account("payer", subject.payer),
+            pay_to: account("payTo", subject.pay_to),
+            amount: subject.amount.map(|amount| amount.to_string()),
+            nonce: None,
+            transaction: subject.transaction.as_ref().map(lower),
+            response: subject.sha256.map(hex::encode),
+            resource: subject
+                .resource
+                .clone()
+                .filter(|resource| resource.len() <= LONGEST_RESOURCE),
             shown: false,
         }
+    }
+
+    /// Of what a payer's record says to read from the chain the nonce of the attempt that paid, else of the last one.
+    pub(super) fn recorded(&self, targets: &Json) -> Option<String> {
+        let targets = targets.as_array().ok()?;
+        let named = |target: &&Json| {
+            let named = target.get("transaction").and_then(|named| named.as_str().ok());
+            let own = self.transaction.as_deref();
+            named.is_some_and(|named| own.is_some_and(|own| named.eq_ignore_ascii_case(own)))
+        };
+        let target = targets.iter().find(named).or(targets.last())?;
+        target.get("nonce")?.as_string().ok()
     }
 
     /// The members of a verdict's `keys`, by name.
@@ -121,18 +139,6 @@ impl Joins {
         .flatten()
         .collect()
     }
-}
-
-/// The nonce of the attempt that paid, else of the last one.
-fn nonce(document: &Json, transaction: Option<&str>) -> Option<String> {
-    let targets = receipt::targets_inside(document).ok()?;
-    let targets = targets.as_array().ok()?;
-    let named = |target: &&Json| {
-        let named = target.get("transaction").and_then(|named| named.as_str().ok());
-        named.is_some_and(|named| transaction.is_some_and(|other| named.eq_ignore_ascii_case(other)))
-    };
-    let target = targets.iter().find(named).or(targets.last())?;
-    target.get("nonce")?.as_string().ok()
 }
 
 /// What a shared key is a key of.

@@ -1,26 +1,34 @@
 //! One line: the document, its material, and the answer that was paid for.
 
+use std::sync::Arc;
+
+use super::accounts::{Proven, Spelling};
 use super::joins::Joins;
 use super::verdict::{Standing, Verdict};
-use super::{Found, Given, Names, Text, LONGEST_LINE};
+use super::{Canonical, Found, Given, Names, LONGEST_LINE};
 use crate::base64;
 use crate::digest;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::{self, Json};
-use crate::receipt::{self, Answer, Made, Material};
+use crate::jws::Task;
+use crate::receipt::{Answer, Document, Made, Material};
 
 /// The longest id of a line, a purchase or an intent that is kept.
 const LONGEST_ID: usize = 256;
 
 /// A line that could be read.
-pub(super) struct Line {
+pub struct Line {
     id: Option<String>,
     intent: Option<String>,
     payment_id: Option<String>,
-    receipt: Json,
+    /// What makes two documents the same one.
+    identity: [u8; 32],
+    /// The transaction that the document names at its outset.
+    transaction: Option<String>,
+    document: Result<Document, Error>,
     response: Response,
-    pub material: Material<'static>,
+    pub(super) material: Material<'static>,
 }
 
 /// The answer, as a line gives it.
@@ -35,102 +43,184 @@ enum Response {
 
 impl Line {
     /// Errors: those of the JSON reader, then those of the line's members.
-    pub fn read(text: &Text, given: &Given) -> Result<Line, Error> {
-        let mut line = Line::of(text.bytes)?;
-        let material = &mut line.material;
-        material.trust = given.trust.clone();
-        material.now = given.now;
-        if !given.evidence && !given.proofs {
-            material.evidence.clear();
-        }
-        material.answer = match line.response {
-            Response::Known(answer) => Some(answer),
-            Response::Inside(ref body) => Some(Answer::of(body)),
-            Response::Absent | Response::Named(_) => text.found.and_then(Into::into),
-        };
-        Ok(line)
-    }
-
-    fn of(bytes: &[u8]) -> Result<Line, Error> {
+    pub(super) fn read(bytes: &[u8], given: &Given, proven: &mut Proven) -> Result<Line, Error> {
         if bytes.len() > LONGEST_LINE {
             return Err(Error::new(Code::TooLarge, ""));
         }
-        let json = match bytes.trim_ascii_start().first() {
+        let mut json = match bytes.trim_ascii_start().first() {
             Some(b'{' | b'"' | b'[') => json::parse_bytes(bytes)?,
             // A header's value as it is.
             _ => Json::text(json::utf8(bytes)?.trim()),
         };
-        let Some(receipt) = json.get("receipt") else {
-            return Ok(Line {
-                id: None,
-                intent: None,
-                payment_id: payment_id(&json)?,
-                receipt: json,
-                response: Response::Absent,
-                material: Material::default(),
-            });
+        let mut line = match json.get("receipt").is_some() {
+            true => Line::with_material(&mut json, given, proven)?,
+            false => {
+                let id = payment_id(&json)?;
+                Line::bare(&mut json, Material::default(), id, given, proven)
+            }
         };
+        line.material.trust = Arc::clone(&given.trust);
+        line.material.now = given.now;
+        line.material.silent = true;
+        Ok(line)
+    }
+
+    fn bare(
+        receipt: &mut Json,
+        material: Material<'static>,
+        payment_id: Option<String>,
+        given: &Given,
+        proven: &mut Proven,
+    ) -> Line {
+        let transaction = receipt.get("transaction").and_then(|text| text.as_string().ok());
+        let identity = identity(receipt);
+        // In what is signed, letters count.
+        let texts = match given.profile.is_some() || Document::is_signed(receipt) {
+            true => Vec::new(),
+            false => proven.plain(Some(receipt), &["payer", "payTo", "asset"]),
+        };
+        let document = given.read(receipt);
+        if document.is_ok() {
+            proven.extend(texts);
+        }
+        Line {
+            id: None,
+            intent: None,
+            payment_id,
+            identity,
+            transaction,
+            document,
+            response: Response::Absent,
+            material,
+        }
+    }
+
+    fn with_material(json: &mut Json, given: &Given, proven: &mut Proven) -> Result<Line, Error> {
+        let evidence = taken(json, "evidence");
+        let signed = proven.plain(member(json, "authorization"), &["from", "to"]);
+        let token = proven.plain(member(json, "domain"), &["verifyingContract"]);
+        let id = json.read_opt("id", id)?;
+        let intent = json.read_opt("intent", self::id)?;
+        let own = payment_id(json)?;
+        let payment_id = match own {
+            Some(id) => Some(id),
+            None => json.read("receipt", payment_id)?,
+        };
+        let response = json.read_opt("response", response)?.unwrap_or(Response::Absent);
+        let mut material = Material::fields(json)?;
+        proven.extend(signed);
+        proven.extend(token);
+        // What was not read from nodes that the auditor trusts counts where it can be proven.
+        if given.evidence || given.proofs {
+            material.evidence = match evidence {
+                None | Some(Json::Null) => Vec::new(),
+                Some(Json::Array(several)) => several,
+                Some(one) => vec![one],
+            };
+        }
+        let mut receipt = taken(json, "receipt").unwrap_or(Json::Null);
         Ok(Line {
-            id: json.read_opt("id", id)?,
-            intent: json.read_opt("intent", id)?,
-            payment_id: match payment_id(&json)? {
-                Some(id) => Some(id),
-                None => payment_id(receipt).map_err(|error| error.within("receipt"))?,
-            },
-            response: json.read_opt("response", response)?.unwrap_or(Response::Absent),
-            material: Material::fields(&json)?,
-            receipt: receipt.clone(),
+            id,
+            intent,
+            response,
+            ..Line::bare(&mut receipt, material, payment_id, given, proven)
         })
     }
 
-    /// The verdict of this line.
-    pub fn judge(self, input: &str, text: &Text, made: Made) -> Verdict {
+    /// What a seller's typed document is signed with, and what it is about.
+    pub(super) fn signed(&self) -> Option<(&[u8; 32], &str, Option<&str>)> {
+        self.document.as_ref().ok()?.signed()
+    }
+
+    /// What must be checked of a JWS.
+    pub(super) fn task(&self) -> Option<Task> {
+        self.document.as_ref().ok()?.task(&self.material.trust)
+    }
+
+    /// The verdict of this line, which stands under this number.
+    pub(super) fn judge(
+        self,
+        input: &str,
+        number: u64,
+        found: Option<Found>,
+        spelling: &mut Spelling,
+        made: Made,
+    ) -> Verdict {
+        let document = match self.document {
+            Ok(document) => document,
+            Err(error) => return Verdict::unusable(input, number, &error).named(self.id),
+        };
         let mut material: Material = self.material;
+        material.answer = match &self.response {
+            Response::Known(answer) => Some(*answer),
+            Response::Inside(body) => Some(Answer::of(body)),
+            Response::Absent | Response::Named(_) => found.and_then(Into::into),
+        };
         if let Response::Inside(body) = &self.response {
             material.body = Some(body);
         }
-        let report = match receipt::judge_inside(&self.receipt, &material, made) {
+        let targets = document.targets();
+        let report = match document.judge(&material, made) {
             Ok(report) => report,
-            Err(error) => return Verdict::unusable(input, text.number, &error).named(self.id),
+            Err(error) => return Verdict::unusable(input, number, &error).named(self.id),
         };
-        let unreadable = text.found == Some(Found::Unreadable);
+        let unreadable = found == Some(Found::Unreadable);
         let (standing, codes) = match report.verdict() {
-            "failed" => (Standing::Failed, report.failed().map(str::to_owned).collect()),
+            "failed" => (Standing::Failed, report.failed().collect()),
             "verified" if !unreadable => (Standing::Verified, Vec::new()),
-            _ => (
-                Standing::Incomplete,
-                report.missing().map(str::to_owned).collect::<Vec<_>>(),
-            ),
+            _ => (Standing::Incomplete, report.missing().collect::<Vec<_>>()),
         };
-        let mut joins = Joins::of(&report.facts, &self.receipt);
-        joins.receipt = Some(hex::encode(identity(&self.receipt)));
+        let mut joins = Joins::of(&report.subject, spelling);
+        joins.receipt = Some(hex::encode(self.identity));
         joins.intent = joins.intent.or(self.intent);
         joins.payment_id = self.payment_id;
+        let recorded = targets.ok().and_then(|targets| joins.recorded(&targets));
         let signed = material.authorization.as_ref();
-        joins.nonce = joins.nonce.or(signed.map(|signed| hex::encode(signed.nonce)));
+        joins.nonce = recorded.or(signed.map(|signed| hex::encode(signed.nonce)));
         joins.shown = report.passed("chain.transfer") && report.passed("settlement.transaction");
-        Verdict::new(input, text.number, standing, codes)
+        Verdict::new(input, number, standing, codes)
             .also(unreadable.then_some(Code::ResponseUnreadable))
-            .about(&report.facts, joins)
+            .about(report.subject.kind, joins)
             .named(self.id)
+    }
+
+    /// When the digest of the answer's canonical text decides something.
+    pub(super) fn canonical(&self) -> Canonical {
+        let document = self.document.as_ref().ok();
+        match document.and_then(|document| document.digest(self.material.coded)) {
+            None | Some((.., false)) => Canonical::Never,
+            Some((sha256, true, true)) => Canonical::Unless(sha256),
+            Some((_, false, true)) => Canonical::Always,
+        }
+    }
+
+    /// Under which names a host may find the answer: the name that the line says, else its id, its payment id and its transaction.
+    pub(super) fn names(&self) -> Names {
+        match &self.response {
+            Response::Known(_) | Response::Inside(_) => Names::None,
+            Response::Named(name) => Names::Said(name.clone()),
+            Response::Absent => {
+                let names = [&self.id, &self.payment_id, &self.transaction];
+                Names::Any(names.into_iter().flatten().cloned().collect())
+            }
+        }
     }
 }
 
-/// The name that the line says, else its id, its payment id and its transaction.
-pub(super) fn names(bytes: &[u8]) -> Result<Names, Error> {
-    let line = Line::of(bytes)?;
-    Ok(match line.response {
-        Response::Known(_) | Response::Inside(_) => Names::None,
-        Response::Named(name) => Names::Said(name),
-        Response::Absent => {
-            let transaction = line
-                .receipt
-                .get("transaction")
-                .and_then(|text| text.as_string().ok());
-            let names = [line.id, line.payment_id, transaction];
-            Names::Any(names.into_iter().flatten().collect())
-        }
-    })
+/// A member of an object.
+fn member<'a>(json: &'a mut Json, name: &str) -> Option<&'a mut Json> {
+    match json {
+        Json::Object(members) => members
+            .iter_mut()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value),
+        _ => None,
+    }
+}
+
+/// A member of an object, taken out of it.
+fn taken(json: &mut Json, name: &str) -> Option<Json> {
+    member(json, name).map(|value| core::mem::replace(value, Json::Null))
 }
 
 /// What makes two documents the same one: the RFC 8785 text of what it says, else its text.

@@ -21,11 +21,11 @@ struct Tally {
     amount: Option<Amount>,
 }
 
-/// Tallies by network and token. The first of them by name are told apart, of the others the lines are counted.
+/// Tallies by network and token, in their order. The first of them are told apart, of the others the lines are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Money {
     lines: u64,
-    by: BTreeMap<(String, String), Tally>,
+    by: Vec<(String, String, Tally)>,
     others: u64,
 }
 
@@ -55,34 +55,40 @@ pub struct Summary {
     inputs: BTreeMap<(String, String), Json>,
 }
 
+/// What one line moved: network, token, and how much, where that is known.
+type Moved<'a> = Option<(&'a str, &'a str, Option<Amount>)>;
+
+fn moved(verdict: &Verdict) -> Moved<'_> {
+    let joins = &verdict.joins;
+    let amount = Amount::parse(joins.amount.as_deref()?).ok();
+    Some((joins.network.as_deref()?, joins.asset.as_deref()?, amount))
+}
+
 impl Money {
-    fn add(&mut self, verdict: &Verdict) {
+    fn add(&mut self, moved: Moved) {
         self.lines += 1;
-        let joins = &verdict.joins;
-        let (Some(network), Some(asset), Some(amount)) = (&joins.network, &joins.asset, &joins.amount) else {
-            return;
-        };
-        let amount = Amount::parse(amount).ok();
-        self.put((network.clone(), asset.clone()), Tally { lines: 1, amount });
-        self.trim();
+        if let Some((network, asset, amount)) = moved {
+            self.put(network, asset, Tally { lines: 1, amount });
+        }
     }
 
-    fn put(&mut self, key: (String, String), more: Tally) {
-        let tally = self.by.entry(key).or_insert(Tally {
-            lines: 0,
-            amount: Some(Amount::ZERO),
-        });
-        tally.lines += more.lines;
-        tally.amount = tally
-            .amount
-            .zip(more.amount)
-            .and_then(|(sum, more)| sum.checked_add(more));
-    }
-
-    fn trim(&mut self) {
-        while self.by.len() > MOST_ASSETS {
-            if let Some((_, tally)) = self.by.pop_last() {
-                self.others += tally.lines;
+    fn put(&mut self, network: &str, asset: &str, more: Tally) {
+        let place = self
+            .by
+            .binary_search_by(|(one, other, _)| (one.as_str(), other.as_str()).cmp(&(network, asset)));
+        match place {
+            Ok(at) => {
+                if let Some((.., tally)) = self.by.get_mut(at) {
+                    tally.lines += more.lines;
+                    let both = tally.amount.zip(more.amount);
+                    tally.amount = both.and_then(|(sum, more)| sum.checked_add(more));
+                }
+            }
+            Err(at) => {
+                self.by.insert(at, (network.to_owned(), asset.to_owned(), more));
+                if self.by.len() > MOST_ASSETS {
+                    self.others += self.by.pop().map_or(0, |(.., tally)| tally.lines);
+                }
             }
         }
     }
@@ -90,14 +96,13 @@ impl Money {
     fn merge(&mut self, other: &Money) {
         self.lines += other.lines;
         self.others += other.others;
-        for (key, tally) in &other.by {
-            self.put(key.clone(), *tally);
+        for (network, asset, tally) in &other.by {
+            self.put(network, asset, *tally);
         }
-        self.trim();
     }
 
     fn members(&self) -> Json {
-        let amounts = self.by.iter().map(|((network, asset), tally)| {
+        let amounts = self.by.iter().map(|(network, asset, tally)| {
             Json::object([
                 ("network", Json::text(network.as_str())),
                 ("asset", Json::text(asset.as_str())),
@@ -115,26 +120,24 @@ impl Money {
     }
 
     fn read(json: &Json) -> Result<Money, Error> {
-        let mut by = BTreeMap::new();
-        let amounts = json.read("amounts", |list| {
-            list.as_list(|one| {
-                let key = (
-                    one.read("network", Json::as_string)?,
-                    one.read("asset", Json::as_string)?,
-                );
-                let lines = one.read("lines", Json::as_u64)?;
-                let amount = one.read_opt("amount", Amount::from_json)?;
-                Ok((key, Tally { lines, amount }))
-            })
-        })?;
-        for (key, tally) in amounts {
-            by.insert(key, tally);
-        }
-        Ok(Money {
+        let mut money = Money {
             lines: json.read("lines", Json::as_u64)?,
             others: json.read_opt("others", Json::as_u64)?.unwrap_or(0),
-            by,
-        })
+            by: Vec::new(),
+        };
+        let amounts = json.read("amounts", |list| {
+            list.as_list(|one| {
+                let network = one.read("network", Json::as_str)?;
+                let asset = one.read("asset", Json::as_str)?;
+                let lines = one.read("lines", Json::as_u64)?;
+                let amount = one.read_opt("amount", Amount::from_json)?;
+                Ok((network, asset, Tally { lines, amount }))
+            })
+        })?;
+        for (network, asset, tally) in amounts {
+            money.put(network, asset, tally);
+        }
+        Ok(money)
     }
 }
 
@@ -177,14 +180,15 @@ impl Place {
 impl Summary {
     /// Adds one verdict.
     pub fn add(&mut self, verdict: &Verdict) {
-        self.verdicts.entry(verdict.standing).or_default().add(verdict);
+        let moved = moved(verdict);
+        self.verdicts.entry(verdict.standing).or_default().add(moved);
         let mut seen: Vec<&str> = Vec::new();
         for code in verdict.plain_codes() {
             if !seen.contains(&code) {
                 seen.push(code);
                 match self.codes.get_mut(code) {
-                    Some(money) => money.add(verdict),
-                    None => self.codes.entry(code.to_owned()).or_default().add(verdict),
+                    Some(money) => money.add(moved),
+                    None => self.codes.entry(code.to_owned()).or_default().add(moved),
                 }
             }
         }

@@ -104,8 +104,8 @@ impl Verdict {
         self
     }
 
-    pub(super) fn about(mut self, facts: &Json, joins: Joins) -> Verdict {
-        self.kind = facts.get("kind").and_then(|kind| kind.as_string().ok());
+    pub(super) fn about(mut self, kind: &str, joins: Joins) -> Verdict {
+        self.kind = Some(kind.to_owned());
         self.joins = joins;
         self
     }
@@ -147,33 +147,58 @@ impl Verdict {
 
     /// `{v, input, line, id?, verdict, codes, field?, kind?, keys: {receipt?, intent?, …, shown?}}`.
     pub fn to_json(&self) -> Json {
-        let text = |text: &Option<String>| text.as_deref().map(Json::text);
-        let mut keys = Vec::with_capacity(13);
-        for (name, value) in self.joins.members() {
-            keys.extend(text(value).map(|value| (name.to_owned(), value)));
-        }
-        if self.joins.shown {
-            keys.push(("shown".to_owned(), Json::Bool(true)));
-        }
-        Json::object([
-            ("v", Json::number(1)),
-            ("input", Json::text(self.input.as_str())),
-            ("line", Json::number(self.line)),
-        ])
-        .with_some("id", text(&self.id))
-        .with("verdict", Json::text(self.standing.as_str()))
-        .with(
-            "codes",
-            Json::Array(self.codes.iter().map(|code| Json::text(code.as_str())).collect()),
-        )
-        .with_some("field", text(&self.field))
-        .with_some("kind", text(&self.kind))
-        .with("keys", Json::Object(keys))
+        // What was written there is JSON.
+        json::parse(&self.to_line()).unwrap_or(Json::Null)
     }
 
     /// One line of plain ASCII, so that no reader and no terminal can stumble over it.
     pub fn to_line(&self) -> String {
-        ascii(self.to_json().to_text())
+        let mut out = String::with_capacity(1024);
+        self.write(&mut out);
+        out
+    }
+
+    /// Adds that line, by hand: a tree of values would cost more than the verdict.
+    pub fn write(&self, out: &mut String) {
+        let some = |out: &mut String, name: &str, text: &Option<String>| {
+            if let Some(text) = text {
+                out.push_str(name);
+                quote(text, out);
+            }
+        };
+        out.push_str("{\"v\":1,\"input\":");
+        quote(&self.input, out);
+        out.push_str(",\"line\":");
+        out.push_str(&self.line.to_string());
+        some(out, ",\"id\":", &self.id);
+        out.push_str(",\"verdict\":");
+        quote(self.standing.as_str(), out);
+        out.push_str(",\"codes\":[");
+        for (at, code) in self.codes.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            quote(code, out);
+        }
+        out.push(']');
+        some(out, ",\"field\":", &self.field);
+        some(out, ",\"kind\":", &self.kind);
+        out.push_str(",\"keys\":{");
+        let mut comma = "";
+        for (name, text) in self.joins.members() {
+            if let Some(text) = text {
+                out.push_str(comma);
+                quote(name, out);
+                out.push(':');
+                quote(text, out);
+                comma = ",";
+            }
+        }
+        if self.joins.shown {
+            out.push_str(comma);
+            out.push_str("\"shown\":true");
+        }
+        out.push_str("}}");
     }
 
     /// Reads what [`Verdict::to_line`] wrote. Errors: those of the JSON reader, `unsupported_version`, `receipt_invalid`, those of the members.
@@ -219,14 +244,19 @@ impl Verdict {
     }
 }
 
-/// A JSON text with everything that is not plain ASCII escaped.
-fn ascii(text: String) -> String {
+/// A text as JSON has it, with everything that is not plain ASCII escaped.
+fn quote(text: &str, out: &mut String) {
     let plain = |byte: u8| (0x20..0x7f).contains(&byte);
-    if text.bytes().all(plain) {
-        return text;
+    if text
+        .bytes()
+        .all(|byte| plain(byte) && byte != b'"' && byte != b'\\')
+    {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
     }
-    let mut out = String::with_capacity(text.len() * 2);
-    for character in text.chars() {
+    for character in Json::text(text).to_text().chars() {
         if character.is_ascii() && plain(character as u8) {
             out.push(character);
             continue;
@@ -236,5 +266,4 @@ fn ascii(text: String) -> String {
             out.push_str(&format!("\\u{unit:04x}"));
         }
     }
-    out
 }

@@ -15,6 +15,7 @@ use crate::hex;
 use crate::intent;
 use crate::json::Json;
 use crate::receipt::checks::Checks;
+use crate::receipt::Subject;
 use crate::tree::Broken;
 
 const DOES_NOT_PROVE: &[&str] = &[
@@ -72,7 +73,9 @@ pub fn verify(text: &str) -> Result<Json, Error> {
             ])
         }),
     );
-    Ok(checks.report(facts, DOES_NOT_PROVE).to_json())
+    Ok(checks
+        .report(Some(facts), Subject::default(), DOES_NOT_PROVE)
+        .to_json())
 }
 
 /// The chain of a journal. A bundle has none: it is what a journal held at one time.
@@ -129,7 +132,12 @@ fn identity(family: &Family, checks: &mut Checks) -> Result<(), Error> {
 }
 
 /// One check over all members: the first for whom `why` says something.
-fn each<'a>(family: &Family<'a>, id: &str, checks: &mut Checks, why: impl Fn(&Member<'a>) -> Option<String>) {
+fn each<'a>(
+    family: &Family<'a>,
+    id: &'static str,
+    checks: &mut Checks,
+    why: impl Fn(&Member<'a>) -> Option<String>,
+) {
     match family.all().find_map(|member| Some((member.id, why(member)?))) {
         Some((intent, why)) => checks.fail(id, &format!("{why} ({intent})")),
         None => checks.pass(id),

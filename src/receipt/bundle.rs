@@ -14,7 +14,6 @@ use crate::authorization::{Authorization, Method};
 use crate::base64;
 use crate::error::{Code, Error};
 use crate::evidence::{Verdict, VerdictKind};
-use crate::hex;
 use crate::intent;
 use crate::json::Json;
 use crate::mpp::challenge::Challenge;
@@ -37,7 +36,7 @@ static DOES_NOT_PROVE: [&str; 7] = [
 /// The report on a bundle.
 pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error> {
     let (payer, records) = super::record::bundle(bundle)?;
-    let mut checks = Checks::default();
+    let mut checks = Checks::new(material.silent);
     checks.pass("format");
     let several = records.len() > 1;
     let mut purchases = Vec::new();
@@ -53,22 +52,29 @@ pub(super) fn judge(bundle: &Json, material: &Material) -> Result<Report, Error>
         checks.missing("chain.source", "The bundle holds no purchase.");
     }
     let count = Json::number(purchases.len() as u64);
-    let facts = match purchases.pop() {
-        Some(only) if purchases.is_empty() => only.with("purchases", count),
+    let (subject, facts) = match purchases.pop() {
+        Some((subject, facts)) if purchases.is_empty() => (subject, facts.with("purchases", count)),
         last => {
             purchases.extend(last);
-            Json::object([
+            let subject = Subject {
+                kind: "bundle",
+                payer: Some(payer),
+                ..Subject::default()
+            };
+            let items = purchases.into_iter().map(|(_, facts)| facts).collect();
+            let facts = Json::object([
                 ("kind", Json::text("bundle")),
                 ("payer", payer.to_json()),
                 ("purchases", count),
-            ])
-            .with("items", Json::Array(purchases))
+            ]);
+            (subject, facts.with("items", Json::Array(items)))
         }
     };
     let mut slots = records.iter().flat_map(Record::slots);
     let tempo = slots.any(|one| one.authorization.method() == Method::Tempo);
     let elsewhere = DOES_NOT_PROVE.split_last().filter(|_| !tempo);
-    Ok(checks.report(facts, elsewhere.map_or(&DOES_NOT_PROVE, |(_, plain)| plain)))
+    let limits = elsewhere.map_or(&DOES_NOT_PROVE[..], |(_, plain)| plain);
+    Ok(checks.report(Some(facts), subject, limits))
 }
 
 fn purchase(
@@ -77,7 +83,7 @@ fn purchase(
     material: &Material,
     all: &[Record],
     checks: &mut Checks,
-) -> Result<Json, Error> {
+) -> Result<(Subject, Json), Error> {
     identity(record, checks)?;
     signed::signed(record, checks)?;
     let settlement = record
@@ -142,14 +148,17 @@ fn purchase(
         Some(verdict) => verdict.is_provisional(),
         None => attempt.is_some_and(|attempt| attempt.state == "paid" && attempt.provisional),
     };
-    Ok(subject
-        .facts()
-        .with_some("final", provisional.then_some(Json::Bool(false)))
-        .with("intentId", Json::text(record.intent_id))
-        .with("status", Json::text(record.status))
-        .with("method", Json::text(record.request.method.as_str()))
-        .with("attempts", Json::number(record.attempts.len() as u64))
-        .with_some("parts", parts))
+    let facts = checks.told(|| {
+        subject
+            .facts()
+            .with_some("final", provisional.then_some(Json::Bool(false)))
+            .with("intentId", Json::text(record.intent_id))
+            .with("status", Json::text(record.status))
+            .with("method", Json::text(record.request.method.as_str()))
+            .with("attempts", Json::number(record.attempts.len() as u64))
+            .with_some("parts", parts)
+    });
+    Ok((subject, facts.unwrap_or(Json::Null)))
 }
 
 /// What the attempt moves: what was signed for, all parts together or those that moved. With scheme `upto` what the chain shows, else what the seller
@@ -186,11 +195,7 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     )?;
     checks.equal("intent.id", &expected.as_str(), &record.intent_id);
     let fingerprint = record.request.fingerprint()?;
-    checks.equal(
-        "quote.request",
-        &hex::encode(fingerprint),
-        &hex::encode(record.fingerprint),
-    );
+    checks.equal_bytes("quote.request", &fingerprint, &record.fingerprint);
     if record.quotes.is_empty() {
         checks.missing("quote.hash", "The record holds no offer.");
     }
@@ -200,7 +205,7 @@ fn identity(record: &Record, checks: &mut Checks) -> Result<(), Error> {
     }
     let changed = hashes.iter().find(|(computed, recorded)| computed != recorded);
     if let Some((computed, recorded)) = changed.or(hashes.last()) {
-        checks.equal("quote.hash", &hex::encode(computed), &hex::encode(recorded));
+        checks.equal_bytes("quote.hash", computed, recorded);
     }
     Ok(())
 }
@@ -330,7 +335,9 @@ fn describe(
             .or(said)
             .or(attempt.and_then(|attempt| attempt.transaction.map(str::to_owned))),
         sha256: record.delivery.as_ref().map(|delivery| delivery.sha256),
+        intent: Some(record.intent_id.to_owned()),
         delivered,
+        ..Subject::default()
     })
 }
 

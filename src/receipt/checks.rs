@@ -2,6 +2,8 @@
 
 use core::fmt::Display;
 
+use super::material::Subject;
+use crate::hex;
 use crate::json::Json;
 
 /// Every check there is: its permanent id, its title, and what a pass says.
@@ -262,12 +264,12 @@ enum State {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Check {
-    id: String,
+    prefix: String,
+    id: &'static str,
     state: State,
-    title: &'static str,
+    /// Empty for what the table says of it.
     why: String,
-    expected: Option<String>,
-    actual: Option<String>,
+    sides: Option<(String, String)>,
     required: bool,
 }
 
@@ -276,24 +278,50 @@ struct Check {
 pub(crate) struct Checks {
     /// Stands before every id, such as `purchase[1].`.
     pub prefix: String,
+    /// Only what was found counts: nobody reads why. Of the many lines of an audit the texts would be most of the work.
+    silent: bool,
     list: Vec<Check>,
 }
 
+impl Check {
+    fn is(&self, prefix: &str, id: &str) -> bool {
+        self.id == id && self.prefix == prefix
+    }
+
+    fn name(&self) -> String {
+        [self.prefix.as_str(), self.id].concat()
+    }
+}
+
 impl Checks {
-    fn add(&mut self, id: &str, required: bool, state: State, why: &str, sides: Option<(String, String)>) {
-        let (_, title, says) = TABLE
-            .iter()
-            .find(|(known, ..)| *known == id)
-            .unwrap_or(&("", "", ""));
-        let (expected, actual) = sides.unzip();
-        let why = if why.is_empty() { says } else { why };
+    /// None yet, of which nobody will read why where they are silent.
+    pub fn new(silent: bool) -> Checks {
+        Checks {
+            silent,
+            ..Checks::default()
+        }
+    }
+
+    /// What only a reader of the report needs.
+    pub fn told<T>(&self, text: impl FnOnce() -> T) -> Option<T> {
+        (!self.silent).then(text)
+    }
+
+    fn add(
+        &mut self,
+        id: &'static str,
+        required: bool,
+        state: State,
+        why: &str,
+        sides: Option<(String, String)>,
+    ) {
+        let why = self.told(|| why.to_owned()).unwrap_or_default();
         self.list.push(Check {
-            id: format!("{}{id}", self.prefix),
+            prefix: self.prefix.clone(),
+            id,
             state,
-            title,
-            why: why.to_owned(),
-            expected,
-            actual,
+            why,
+            sides,
             required,
         });
     }
@@ -302,63 +330,84 @@ impl Checks {
     pub fn beside(&self) -> Checks {
         Checks {
             prefix: self.prefix.clone(),
+            silent: self.silent,
             list: Vec::new(),
         }
     }
 
     /// A required check that passed.
-    pub fn pass(&mut self, id: &str) {
+    pub fn pass(&mut self, id: &'static str) {
         self.add(id, true, State::Pass, "", None);
     }
 
     /// A required check that passed, and why.
-    pub fn pass_because(&mut self, id: &str, why: &str) {
+    pub fn pass_because(&mut self, id: &'static str, why: &str) {
         self.add(id, true, State::Pass, why, None);
     }
 
     /// A required check that failed.
-    pub fn fail(&mut self, id: &str, why: &str) {
+    pub fn fail(&mut self, id: &'static str, why: &str) {
         self.add(id, true, State::Fail, why, None);
     }
 
     /// A required check for which something is missing.
-    pub fn missing(&mut self, id: &str, why: &str) {
+    pub fn missing(&mut self, id: &'static str, why: &str) {
         self.add(id, true, State::NotChecked, why, None);
     }
 
     /// A check that this document does not need.
-    pub fn skip(&mut self, id: &str, why: &str) {
+    pub fn skip(&mut self, id: &'static str, why: &str) {
         self.add(id, false, State::NotChecked, why, None);
     }
 
     /// A required check that two values are equal, both shown.
-    pub fn equal<T: PartialEq + Display>(&mut self, id: &str, expected: &T, actual: &T) {
-        self.equal_text(id, expected == actual, expected.to_string(), actual.to_string());
+    pub fn equal<T: PartialEq + Display + ?Sized>(&mut self, id: &'static str, expected: &T, actual: &T) {
+        self.compare(id, expected == actual, || {
+            (expected.to_string(), actual.to_string())
+        });
+    }
+
+    /// A required check that two digests are equal, both shown.
+    pub fn equal_bytes(&mut self, id: &'static str, expected: &[u8; 32], actual: &[u8; 32]) {
+        self.compare(id, expected == actual, || {
+            (hex::encode(expected), hex::encode(actual))
+        });
     }
 
     /// A required comparison made by the caller, both sides shown.
-    pub fn equal_text(&mut self, id: &str, equal: bool, expected: String, actual: String) {
+    pub fn compare(&mut self, id: &'static str, equal: bool, sides: impl FnOnce() -> (String, String)) {
         let (state, why) = if equal {
             (State::Pass, "")
         } else {
             (State::Fail, "The two sides differ.")
         };
-        self.add(id, true, state, why, Some((expected, actual)));
+        let sides = self.told(sides);
+        self.add(id, true, state, why, sides);
     }
 
     /// A required comparison that failed, both sides shown, and why.
-    pub fn differ(&mut self, id: &str, why: &str, expected: String, actual: String) {
-        self.add(id, true, State::Fail, why, Some((expected, actual)));
+    pub fn differ(&mut self, id: &'static str, why: &str, sides: impl FnOnce() -> (String, String)) {
+        let sides = self.told(sides);
+        self.add(id, true, State::Fail, why, sides);
+    }
+
+    /// The check of this id, where it was not made, is one that this document does not need.
+    pub fn relax(&mut self, id: &str) {
+        let prefix = self.prefix.as_str();
+        let open = |check: &&mut Check| check.state == State::NotChecked && check.is(prefix, id);
+        if let Some(check) = self.list.iter_mut().find(open) {
+            check.required = false;
+        }
     }
 
     /// Takes the check of this id from several lists: the first that failed, else the first that was not made, else the
     /// last.
     pub fn worst(&mut self, id: &str, lists: &[Checks]) {
-        let id = format!("{}{id}", self.prefix);
+        let prefix = self.prefix.as_str();
         let made = || {
             lists
                 .iter()
-                .filter_map(|checks| checks.list.iter().find(|check| check.id == id))
+                .filter_map(|checks| checks.list.iter().find(|check| check.is(prefix, id)))
         };
         let state =
             |state| made().find(|check| check.state == state && (state == State::Fail || check.required));
@@ -379,16 +428,16 @@ impl Checks {
     }
 
     fn is(&self, id: &str, state: State) -> bool {
-        let id = format!("{}{id}", self.prefix);
         self.list
             .iter()
-            .any(|check| check.id == id && check.state == state)
+            .any(|check| check.state == state && check.is(&self.prefix, id))
     }
 
-    fn of(&self, wanted: fn(&Check) -> bool) -> impl Iterator<Item = &str> {
-        let list = self.list.iter();
-        list.filter(move |check| wanted(check))
-            .map(|check| check.id.as_str())
+    fn of(&self, wanted: fn(&Check) -> bool) -> impl Iterator<Item = String> + '_ {
+        self.list
+            .iter()
+            .filter(move |check| wanted(check))
+            .map(Check::name)
     }
 
     fn verdict(&self) -> &'static str {
@@ -406,10 +455,16 @@ impl Checks {
     }
 
     /// The report on them.
-    pub fn report(self, facts: Json, does_not_prove: &'static [&'static str]) -> Report {
+    pub fn report(
+        self,
+        facts: Option<Json>,
+        subject: Subject,
+        does_not_prove: &'static [&'static str],
+    ) -> Report {
         Report {
             checks: self,
-            facts,
+            facts: facts.unwrap_or(Json::Null),
+            subject,
             does_not_prove,
         }
     }
@@ -418,8 +473,10 @@ impl Checks {
 /// What is known about one document.
 pub(crate) struct Report {
     checks: Checks,
-    /// What the document says.
-    pub facts: Json,
+    /// What the document says; null of one that was judged in silence.
+    facts: Json,
+    /// What it is about.
+    pub subject: Subject,
     does_not_prove: &'static [&'static str],
 }
 
@@ -430,12 +487,12 @@ impl Report {
     }
 
     /// The ids of the checks that failed, in their order.
-    pub fn failed(&self) -> impl Iterator<Item = &str> {
+    pub fn failed(&self) -> impl Iterator<Item = String> + '_ {
         self.checks.of(|check| check.state == State::Fail)
     }
 
     /// The ids of the required checks that were not made, in their order.
-    pub fn missing(&self) -> impl Iterator<Item = &str> {
+    pub fn missing(&self) -> impl Iterator<Item = String> + '_ {
         self.checks
             .of(|check| check.state == State::NotChecked && check.required)
     }
@@ -449,8 +506,12 @@ impl Report {
     pub fn to_json(&self) -> Json {
         let verdict = Json::text(self.verdict());
         let checks = self.checks.list.iter().map(|check| {
+            let known = TABLE.iter().find(|(known, ..)| *known == check.id);
+            let (_, title, says) = known.unwrap_or(&("", "", ""));
+            let why = Some(check.why.as_str()).filter(|why| !why.is_empty());
+            let (expected, actual) = check.sides.as_ref().map(|(one, other)| (one, other)).unzip();
             Json::object([
-                ("id", Json::text(check.id.as_str())),
+                ("id", Json::text(check.name())),
                 (
                     "state",
                     Json::text(match check.state {
@@ -459,11 +520,11 @@ impl Report {
                         State::NotChecked => "not_checked",
                     }),
                 ),
-                ("title", Json::text(check.title)),
-                ("why", Json::text(check.why.as_str())),
+                ("title", Json::text(*title)),
+                ("why", Json::text(why.unwrap_or(says))),
             ])
-            .with_some("expected", check.expected.as_deref().map(Json::text))
-            .with_some("actual", check.actual.as_deref().map(Json::text))
+            .with_some("expected", expected.map(Json::text))
+            .with_some("actual", actual.map(Json::text))
             .with("required", Json::Bool(check.required))
         });
         Json::object([

@@ -42,12 +42,12 @@ pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Repo
         .map(receipt::parse)
         .transpose()
         .map_err(|error| error.within("receipt"))?;
-    let mut checks = Checks::default();
+    let mut checks = Checks::new(material.silent);
     checks.pass("format");
     material::signed_by(&mut checks, "signature", &claim.payer, claim.recover(&signature));
     bought(&claim, &mut checks)?;
     authorized(&claim, &mut checks)?;
-    let word = |found: Option<&'static str>, id: &str, checks: &mut Checks| match found {
+    let word = |found: Option<&'static str>, id: &'static str, checks: &mut Checks| match found {
         Some(why) => checks.fail(id, why),
         None => checks.pass(id),
     };
@@ -63,30 +63,28 @@ pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Repo
     missing(&claim, material, &mut checks);
     let subject = describe(&claim, verdict.as_ref());
     subject.compare_expected(&material.expect, &mut checks);
-    let facts = subject
-        .facts()
-        .with("intentId", Json::text(claim.intent_id.as_str()))
-        .with("status", Json::text(claim.statement.status.as_str()))
-        .with("method", Json::text(claim.request.method.as_str()))
-        .with("claimedAt", Json::number(claim.at))
-        .with_some("final", claim.provisional.then_some(Json::Bool(false)))
-        .with("why", Json::text(claim.statement.why.as_str()))
-        .with_some("reason", claim.statement.reason.as_deref().map(Json::text))
-        .with("statement", Json::text(claim::STATEMENT))
-        .with("keccak256", Json::text(hex::encode(claim::file_hash(text))));
-    Ok(checks.report(facts, DOES_NOT_PROVE))
+    let facts = checks.told(|| {
+        subject
+            .facts()
+            .with("intentId", Json::text(claim.intent_id.as_str()))
+            .with("status", Json::text(claim.statement.status.as_str()))
+            .with("method", Json::text(claim.request.method.as_str()))
+            .with("claimedAt", Json::number(claim.at))
+            .with_some("final", claim.provisional.then_some(Json::Bool(false)))
+            .with("why", Json::text(claim.statement.why.as_str()))
+            .with_some("reason", claim.statement.reason.as_deref().map(Json::text))
+            .with("statement", Json::text(claim::STATEMENT))
+            .with("keccak256", Json::text(hex::encode(claim::file_hash(text))))
+    });
+    Ok(checks.report(facts, subject, DOES_NOT_PROVE))
 }
 
 /// The request and the offer.
 fn bought(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
     let fingerprint = claim.request.fingerprint()?;
-    checks.equal(
-        "quote.request",
-        &hex::encode(fingerprint),
-        &hex::encode(claim.fingerprint),
-    );
+    checks.equal_bytes("quote.request", &fingerprint, &claim.fingerprint);
     let hash = quote::quote_hash(&claim.requirements, &fingerprint)?;
-    checks.equal("quote.hash", &hex::encode(hash), &hex::encode(claim.quote_hash));
+    checks.equal_bytes("quote.hash", &hash, &claim.quote_hash);
     match claim.terms() {
         Ok(terms) => as_offered(claim, &terms, checks),
         Err(error) => checks.fail("authorization.terms", error.code.meaning()),
@@ -109,18 +107,17 @@ fn as_offered(claim: &Claim, terms: &Terms, checks: &mut Checks) {
         .zip(&terms.shares)
         .map(|(transfer, share)| {
             let mut one = checks.beside();
-            one.equal_text(
-                ID,
-                is_share(claim, terms, transfer, share),
-                format!(
+            one.compare(ID, is_share(claim, terms, transfer, share), || {
+                let due = format!(
                     "{} of {} on {} to {}",
                     share.amount, terms.asset, terms.network, share.to
-                ),
-                format!(
+                );
+                let claimed = format!(
                     "{} of {} on {} to {}",
                     transfer.amount, claim.asset, claim.network, transfer.pay_to
-                ),
-            );
+                );
+                (due, claimed)
+            });
             one
         })
         .collect();
@@ -181,11 +178,7 @@ fn of_signed(claim: &Claim, signed: &Signed, checks: &mut Checks) -> Result<(), 
         }
     }
     let digest = signed.authorization.digest()?;
-    checks.equal(
-        "authorization.digest",
-        &hex::encode(digest),
-        &hex::encode(signed.digest),
-    );
+    checks.equal_bytes("authorization.digest", &digest, &signed.digest);
     let signer = signed.authorization.recover(&signed.signature);
     material::signed_by(checks, "authorization.signature", &claim.payer, signer);
     Ok(())
@@ -230,7 +223,7 @@ fn nonce(claim: &Claim, transfer: &Transfer, index: u64, checks: &mut Checks) ->
         }
         (None, Method::Permit2) => intent::permit2_nonce(id, payer, network, asset, generation, index, None)?,
     };
-    checks.equal(ID, &hex::encode(expected), &hex::encode(transfer.nonce));
+    checks.equal_bytes(ID, &expected, &transfer.nonce);
     Ok(())
 }
 
@@ -320,7 +313,8 @@ fn describe(claim: &Claim, verdict: Option<&Verdict>) -> Subject {
         resource: Some(claim.request.url.clone()),
         transaction: proven.or_else(|| claim.first.transaction.clone()),
         sha256: claim.response_sha256,
-        delivered: false,
+        intent: Some(claim.intent_id.clone()),
+        ..Subject::default()
     }
 }
 

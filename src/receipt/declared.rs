@@ -75,7 +75,7 @@ enum Signed {
 
 /// The description, read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     matching: Vec<(Pointer, Json)>,
     members: Vec<(&'static str, Pointer, bool)>,
     fixed: Json,
@@ -189,7 +189,7 @@ impl Declared {
     /// Reads a document of this form. Errors: those of the JSON reader; `receipt_invalid` for one that does not match, whose signature is not where it
     /// should be, whose digest is in another form, or whose time is none; `missing_field`, `invalid_type` and those of the values, each at the member's name; those of
     /// [`jws::parse`] and [`eip712::hash_typed_data`].
-    pub fn entity(&self, text: &str) -> Result<SignedEntity, Error> {
+    pub(super) fn entity(&self, text: &str) -> Result<SignedEntity, Error> {
         let (json, proof) = self.opened(text)?;
         let get = |name: &str| {
             let member = self.members.iter().find(|(known, ..)| *known == name);
@@ -247,13 +247,14 @@ impl Declared {
                 resource: read(&get, "resource", Json::as_string)?,
                 transaction,
                 sha256: sha256.map_err(|error| error.within("hash"))?.flatten(),
-                delivered: false,
+                foreign,
+                ..Subject::default()
             },
             issued_at: read(&get, "issuedAt", time)?,
             valid_until: read(&get, "validUntil", time)?,
-            foreign,
             does_not_prove: profiles::limits(proof.is_some()),
             proof,
+            agrees: None,
             readings: readings.unwrap_or_default(),
             decoded: None,
         })

@@ -31,32 +31,80 @@ pub(super) struct SignedEntity {
     pub decoded: Option<[u8; 32]>,
     /// Who paid whom how much for what.
     pub subject: Subject,
-    /// What it says of accounts and tokens on networks that are not read here.
-    pub foreign: Vec<(&'static str, String)>,
     /// When it was written.
     pub issued_at: Option<Seconds>,
     /// The last second for which it holds.
     pub valid_until: Option<Seconds>,
     /// What it is signed with.
     pub proof: Option<Proof>,
+    /// Of what two documents in one say: whether they agree. The signature is then that of one of them.
+    pub agrees: Option<bool>,
     /// How its digest of the answer may be read.
     pub readings: Vec<Reading>,
     /// What no report on it proves.
     pub does_not_prove: &'static [&'static str],
 }
 
+impl SignedEntity {
+    /// The digest of the answer that counts: bytes that still carry their coding are those that were sent, others are what was under it. And
+    /// whether it may be that of the exact bytes, and of the canonical text.
+    pub fn digest(&self, coded: bool) -> Option<([u8; 32], bool, bool)> {
+        let decoded = self.decoded.filter(|_| !coded);
+        let may = |reading| self.readings.contains(&reading);
+        let sha256 = decoded.or(self.subject.sha256)?;
+        Some((sha256, may(Reading::Exact), may(Reading::Canonical)))
+    }
+}
+
+impl SignedEntity {
+    /// An unsigned settlement response with the seller's signed receipt inside: one statement, signed as far as the receipt goes.
+    pub fn confirmed_by(self, receipt: SignedEntity) -> SignedEntity {
+        let (said, signed) = (&self.subject, &receipt.subject);
+        let network = said.network == signed.network;
+        let payer = said.payer.is_none() || said.payer == signed.payer || signed.payer.is_none();
+        let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+        let both = said.transaction.as_deref().zip(signed.transaction.as_deref());
+        let transaction = both.is_none_or(|(one, other)| same(one, other));
+        SignedEntity {
+            agrees: Some(network && payer && transaction),
+            subject: Subject {
+                payer: said.payer.or(signed.payer),
+                resource: signed.resource.clone(),
+                transaction: said.transaction.clone().or(signed.transaction.clone()),
+                foreign: signed.foreign.clone(),
+                ..self.subject
+            },
+            issued_at: receipt.issued_at,
+            proof: receipt.proof,
+            does_not_prove: receipt.does_not_prove,
+            ..self
+        }
+    }
+}
+
 /// The report.
 pub(super) fn judge(mut entity: SignedEntity, material: &Material, made: Made) -> Result<Report, Error> {
-    // Bytes that still carry their coding are those that were sent; others are what was under it.
-    if !material.coded {
-        entity.subject.sha256 = entity.decoded.or(entity.subject.sha256);
-    }
-    let mut checks = Checks::default();
+    entity.subject.sha256 = entity.digest(material.coded).map(|(sha256, ..)| sha256);
+    let mut checks = Checks::new(material.silent);
     checks.pass("format");
     if let Some(success) = entity.success {
         checks.equal("settlement.success", &true, &success);
     }
+    match entity.agrees {
+        Some(true) => checks.pass("record.consistent"),
+        Some(false) => checks.fail(
+            "record.consistent",
+            "The settlement response and the signed receipt in it name another network, payer or transaction.",
+        ),
+        None => {}
+    }
     let signer = signer::judge(&mut checks, &entity, material, made);
+    if entity.agrees.is_some() && material.trust.signers.is_empty() {
+        // Whoever asks for nobody's word is not left without a verdict because the seller gave it.
+        for id in ["signature", "signer.authorized"] {
+            checks.relax(id);
+        }
+    }
     times(&mut checks, &entity, material);
     let id = match entity.proof {
         Some(_) => "authorization.signature",
@@ -84,20 +132,19 @@ pub(super) fn judge(mut entity: SignedEntity, material: &Material, made: Made) -
     subject.compare_expected(&material.expect, &mut checks);
     let paid = verdict.filter(|_| checks.passed("chain.transfer"));
     let nonce = authorization.filter(|_| paid.is_some()).map(|one| one.nonce);
-    let mut facts = subject.facts();
-    for (name, text) in &entity.foreign {
-        facts.set(name, Json::text(text.as_str()));
-    }
-    for (name, value) in signer {
-        facts.set(name, value);
-    }
-    let facts = facts
-        .with_some("issuedAt", entity.issued_at.map(Json::number))
-        .with_some("validUntil", entity.valid_until.map(Json::number))
-        // With network, token and payer it names the one payment, of which a second receipt is a second use.
-        .with_some("nonce", nonce.map(|nonce| Json::text(hex::encode(nonce))))
-        .with_some("bodyReading", reading.map(|reading| Json::text(reading.as_str())));
-    Ok(checks.report(facts, entity.does_not_prove))
+    let facts = checks.told(|| {
+        let mut facts = subject.facts();
+        for (name, value) in signer {
+            facts.set(name, value);
+        }
+        facts
+            .with_some("issuedAt", entity.issued_at.map(Json::number))
+            .with_some("validUntil", entity.valid_until.map(Json::number))
+            // With network, token and payer it names the one payment, of which a second receipt is a second use.
+            .with_some("nonce", nonce.map(|nonce| Json::text(hex::encode(nonce))))
+            .with_some("bodyReading", reading.map(|reading| Json::text(reading.as_str())))
+    });
+    Ok(checks.report(facts, entity.subject, entity.does_not_prove))
 }
 
 /// When it was written, and whether it still holds.
@@ -265,7 +312,7 @@ fn transaction(
 }
 
 /// The checks on what was signed, as far as it was handed in; `id` is that of the payer's signature.
-pub(super) fn authorized(checks: &mut Checks, material: &Material, id: &str) -> Result<(), Error> {
+pub(super) fn authorized(checks: &mut Checks, material: &Material, id: &'static str) -> Result<(), Error> {
     let (authorization, domain) = (&material.authorization, &material.domain);
     if let (Some(authorization), Some(terms)) = (authorization, &material.terms) {
         let signed = (authorization.to, authorization.value);
@@ -273,14 +320,17 @@ pub(super) fn authorized(checks: &mut Checks, material: &Material, id: &str) -> 
             Some(domain) => (material::network_of(domain)?, domain.verifying_contract),
             None => (terms.network.clone(), terms.asset),
         };
-        checks.equal_text(
+        checks.compare(
             "authorization.terms",
             signed == (terms.pay_to, terms.amount) && rail == (terms.network.clone(), terms.asset),
-            format!(
-                "{} of {} on {} to {}",
-                terms.amount, terms.asset, terms.network, terms.pay_to
-            ),
-            format!("{} of {} on {} to {}", signed.1, rail.1, rail.0, signed.0),
+            || {
+                let due = format!(
+                    "{} of {} on {} to {}",
+                    terms.amount, terms.asset, terms.network, terms.pay_to
+                );
+                let signed = format!("{} of {} on {} to {}", signed.1, rail.1, rail.0, signed.0);
+                (due, signed)
+            },
         );
     }
     if let Some(domain) = domain {
@@ -306,7 +356,7 @@ pub(super) fn authorized(checks: &mut Checks, material: &Material, id: &str) -> 
 /// Compares what the seller says with what is known, when the seller says it.
 fn compare<T: PartialEq + core::fmt::Display>(
     checks: &mut Checks,
-    id: &str,
+    id: &'static str,
     known: Option<&T>,
     said: Option<&T>,
     why: &str,

@@ -1,5 +1,7 @@
 //! What the caller brings: the bytes, the authorization, the chain evidence and what is expected. All trust comes from here.
 
+use std::sync::Arc;
+
 use super::checks::Checks;
 use super::readings;
 use super::signer::Signers;
@@ -15,7 +17,6 @@ use crate::hex;
 use crate::json::Json;
 use crate::mpp::challenge::Challenge;
 use crate::network::{known_token, Network};
-use crate::secp256k1::{self, Claim};
 use crate::time::Seconds;
 use crate::x402::payment_required::{Offer, Terms};
 
@@ -55,12 +56,18 @@ pub(crate) struct Material<'a> {
     pub signature: Option<String>,
     /// Whose the signature over the authorization is, where that was found out before.
     pub signer: Option<Address>,
+    /// Whose the document's own signature is, where that was found out before.
+    pub issuer: Option<Address>,
+    /// That the document's JWS was made by the key of its id was found out before.
+    pub made: bool,
     pub terms: Option<Terms>,
     pub challenge: Option<Challenge>,
     pub now: Option<Seconds>,
     pub evidence: Vec<Json>,
-    pub trust: Trust,
+    pub trust: Arc<Trust>,
     pub expect: Expect,
+    /// Only the verdict counts: no text of the report is made.
+    pub silent: bool,
 }
 
 /// What the caller vouches for.
@@ -151,6 +158,8 @@ impl<'a> Material<'a> {
             domain: json.read_opt("domain", Domain::from_json)?,
             signature: json.read_opt("signature", Json::as_string)?,
             signer: None,
+            issuer: None,
+            made: false,
             terms: json.read_opt("requirements", terms)?,
             challenge: json.read_opt("challenge", Challenge::from_json)?,
             now: json.read_opt("now", Json::as_u64)?,
@@ -159,8 +168,9 @@ impl<'a> Material<'a> {
                 Some(Json::Array(several)) => several.clone(),
                 Some(one) => vec![one.clone()],
             },
-            trust: json.read_opt("trust", Trust::read)?.unwrap_or_default(),
+            trust: Arc::new(json.read_opt("trust", Trust::read)?.unwrap_or_default()),
             expect: json.read_opt("expect", Expect::read)?.unwrap_or_default(),
+            silent: false,
         })
     }
 }
@@ -170,16 +180,6 @@ impl Material<'_> {
     pub fn given(&self) -> Option<Delivered<'_>> {
         let plain = self.decoded.map(|plain| (Answer::of(plain), false, Some(plain)));
         plain.or(self.answer.map(|answer| (answer, self.coded, self.body)))
-    }
-
-    /// The payer's signature as a claim, where all of it is here and well formed.
-    pub fn claim(&self) -> Option<Claim> {
-        let (authorization, domain) = (self.authorization.as_ref()?, self.domain.as_ref()?);
-        Some(Claim {
-            digest: authorization.digest(domain).ok()?.digest,
-            signature: secp256k1::parse_signature(self.signature.as_deref()?).ok()?,
-            signer: authorization.from,
-        })
     }
 }
 
@@ -206,7 +206,7 @@ fn web_url(text: &str) -> Result<String, Error> {
 
 /// What a document says about one purchase, as far as it says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Subject {
+pub(crate) struct Subject {
     pub kind: &'static str,
     pub network: Option<Network>,
     pub asset: Option<Address>,
@@ -217,12 +217,16 @@ pub(super) struct Subject {
     pub transaction: Option<String>,
     pub sha256: Option<[u8; 32]>,
     pub delivered: bool,
+    /// The intent that it was for.
+    pub intent: Option<String>,
+    /// What it says of accounts and tokens on networks that are not read here.
+    pub foreign: Vec<(&'static str, String)>,
 }
 
 impl Subject {
     /// The facts of a report about it.
     pub fn facts(&self) -> Json {
-        Json::object([("kind", Json::text(self.kind))])
+        let mut facts = Json::object([("kind", Json::text(self.kind))])
             .with_some("payer", self.payer.map(|payer| payer.to_json()))
             .with_some("payTo", self.pay_to.map(|pay_to| pay_to.to_json()))
             .with_some("amount", self.amount.map(|amount| amount.to_json()))
@@ -235,7 +239,11 @@ impl Subject {
             .with_some(
                 "bodySha256",
                 self.sha256.map(|hash| Json::text(hex::encode(hash))),
-            )
+            );
+        for (name, text) in &self.foreign {
+            facts.set(name, Json::text(text.as_str()));
+        }
+        facts
     }
 
     /// Name and decimal places of the token, when it is a known one.
@@ -250,8 +258,7 @@ impl Subject {
 
     /// One check for each thing that the caller expects.
     pub fn compare_expected(&self, expect: &Expect, checks: &mut Checks) {
-        let kind = Some(self.kind.to_owned());
-        one(checks, "expect.kind", expect.kind.as_ref(), kind.as_ref());
+        one(checks, "expect.kind", expect.kind.as_deref(), Some(self.kind));
         one(checks, "expect.payer", expect.payer.as_ref(), self.payer.as_ref());
         one(
             checks,
@@ -259,10 +266,9 @@ impl Subject {
             expect.pay_to.as_ref(),
             self.pay_to.as_ref(),
         );
-        let resource = self
-            .resource
-            .as_deref()
-            .map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));
+        // Only where somebody asks: to read a URL is more work than all the rest of these.
+        let said = self.resource.as_deref().filter(|_| expect.resource.is_some());
+        let resource = said.map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));
         one(
             checks,
             "expect.resource",
@@ -278,7 +284,12 @@ impl Subject {
     }
 }
 
-fn one<T: PartialEq + core::fmt::Display>(checks: &mut Checks, id: &str, want: Option<&T>, have: Option<&T>) {
+fn one<T: PartialEq + core::fmt::Display + ?Sized>(
+    checks: &mut Checks,
+    id: &'static str,
+    want: Option<&T>,
+    have: Option<&T>,
+) {
     match (want, have) {
         (Some(want), Some(have)) => checks.equal(id, want, have),
         (Some(_), None) => checks.missing(id, "The document does not say it."),
@@ -292,11 +303,13 @@ pub(super) fn domain(checks: &mut Checks, domain: &Domain) {
         .ok()
         .and_then(|network| known_token(&network, &domain.verifying_contract));
     match known {
-        Some(token) => checks.equal_text(
+        Some(token) => checks.compare(
             "authorization.domain",
             (token.name, token.version) == (domain.name.as_str(), domain.version.as_str()),
-            format!("{} / {}", token.name, token.version),
-            format!("{} / {}", domain.name, domain.version),
+            || {
+                let known = format!("{} / {}", token.name, token.version);
+                (known, format!("{} / {}", domain.name, domain.version))
+            },
         ),
         None => checks.missing(
             "authorization.domain",
@@ -311,7 +324,12 @@ pub(super) fn network_of(domain: &Domain) -> Result<Network, Error> {
 }
 
 /// Checks who signed, as far as it could be read.
-pub(super) fn signed_by(checks: &mut Checks, id: &str, expected: &Address, signer: Result<Address, Error>) {
+pub(super) fn signed_by(
+    checks: &mut Checks,
+    id: &'static str,
+    expected: &Address,
+    signer: Result<Address, Error>,
+) {
     match signer {
         Ok(signer) => checks.equal(id, expected, &signer),
         Err(error) if error.code == Code::ContractSignature => {
@@ -343,11 +361,9 @@ pub(super) fn delivery(
         return;
     }
     if actual == *sha256 {
-        checks.equal_text("delivery.hash", true, hex::encode(sha256), hex::encode(actual));
+        checks.equal_bytes("delivery.hash", sha256, &actual);
     } else {
-        let found = bytes.and_then(|bytes| readings::difference(sha256, bytes));
-        let why = found.unwrap_or("The two sides differ.");
-        checks.differ("delivery.hash", why, hex::encode(sha256), hex::encode(actual));
+        readings::differs(checks, sha256, &actual, bytes);
     }
     if let (Some(length), Some(actual)) = (length, answer.length) {
         checks.equal("delivery.length", &length, &actual);

@@ -8,7 +8,6 @@ use super::material::{Material, Subject};
 use super::settled::{self, Said};
 use crate::error::Error;
 use crate::evidence::{self, VerdictKind};
-use crate::hex;
 use crate::json::Json;
 use crate::mpp::charge::Charge;
 use crate::mpp::receipt::Receipt;
@@ -23,7 +22,7 @@ const DOES_NOT_PROVE: &[&str] = &[
 
 /// The report on a receipt.
 pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Error> {
-    let mut checks = Checks::default();
+    let mut checks = Checks::new(material.silent);
     checks.pass("format");
     let challenge = material.challenge.as_ref();
     match challenge.map(|challenge| receipt.contradicts(challenge)) {
@@ -46,11 +45,9 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
     entity::authorized(&mut checks, material, "signature")?;
     let signed = material.authorization.as_ref();
     match (signed, challenge) {
-        (Some(signed), Some(challenge)) => checks.equal(
-            "authorization.nonce",
-            &hex::encode(challenge.nonce()),
-            &hex::encode(signed.nonce),
-        ),
+        (Some(signed), Some(challenge)) => {
+            checks.equal_bytes("authorization.nonce", &challenge.nonce(), &signed.nonce);
+        }
         _ => checks.missing(
             "authorization.nonce",
             "Hand in the challenge and the authorization that paid it.",
@@ -87,10 +84,12 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
         ..Subject::default()
     };
     subject.compare_expected(&material.expect, &mut checks);
-    let facts = subject
-        .facts()
-        .with("paymentMethod", Json::text(receipt.method.as_str()))
-        .with("settledAt", Json::number(receipt.timestamp))
-        .with("standing", Json::text(standing));
-    Ok(checks.report(facts, DOES_NOT_PROVE))
+    let facts = checks.told(|| {
+        subject
+            .facts()
+            .with("paymentMethod", Json::text(receipt.method.as_str()))
+            .with("settledAt", Json::number(receipt.timestamp))
+            .with("standing", Json::text(standing))
+    });
+    Ok(checks.report(facts, subject, DOES_NOT_PROVE))
 }

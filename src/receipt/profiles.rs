@@ -127,9 +127,9 @@ impl From<Artifact> for SignedEntity {
                 amount: said.amount,
                 resource: Some(said.resource_url),
                 transaction: said.transaction,
+                foreign,
                 ..Subject::default()
             },
-            foreign,
             issued_at: said.issued_at,
             valid_until: said.valid_until,
             proof: Some(artifact.proof),
@@ -242,7 +242,7 @@ pub(super) fn gateway(json: &Json) -> Result<SignedEntity, Error> {
             )?,
             transaction,
             sha256: bare.or(header),
-            delivered: false,
+            ..Subject::default()
         },
         ..SignedEntity::default()
     })
@@ -283,12 +283,12 @@ fn older(json: &Json, payment: &Json) -> Result<SignedEntity, Error> {
             asset: asset.flatten(),
             payer: payer.or(said.subject.payer),
             sha256,
+            foreign: symbol
+                .map(|symbol| ("symbol", symbol.to_owned()))
+                .into_iter()
+                .collect(),
             ..said.subject
         },
-        foreign: symbol
-            .map(|symbol| ("symbol", symbol.to_owned()))
-            .into_iter()
-            .collect(),
         readings,
         issued_at: payment.read_opt("confirmed_at", |at| {
             let seconds = match at {

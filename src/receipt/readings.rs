@@ -77,17 +77,22 @@ pub(super) fn check(
             ID,
             "The bytes still carry a content coding; hand in what is under it too.",
         ),
-        None => {
-            let found = plain.and_then(|plain| difference(sha256, plain));
-            let why = found.unwrap_or("The two sides differ.");
-            checks.differ(ID, why, hex::encode(sha256), hex::encode(answer.sha256));
-        }
+        None => differs(checks, sha256, &answer.sha256, plain),
     }
     matched
 }
 
+/// That the answer is not the one of the digest, and in what it differs, where its bytes are here and that can be told.
+pub(super) fn differs(checks: &mut Checks, sha256: &[u8; 32], actual: &[u8; 32], bytes: Option<&[u8]>) {
+    let found = bytes.and_then(|bytes| checks.told(|| difference(sha256, bytes))?);
+    let why = found.unwrap_or("The two sides differ.");
+    checks.differ("delivery.hash", why, || {
+        (hex::encode(sha256), hex::encode(actual))
+    });
+}
+
 /// In what alone the bytes differ from those that the digest is over, when it is one of the things that tools change without a word.
-pub(super) fn difference(sha256: &[u8; 32], bytes: &[u8]) -> Option<&'static str> {
+fn difference(sha256: &[u8; 32], bytes: &[u8]) -> Option<&'static str> {
     const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
     if bytes.len() > MAX_COMPARED {
         return None;

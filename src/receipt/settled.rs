@@ -80,14 +80,15 @@ pub(super) fn check(
         return None;
     };
     let verdict = subject(evidence);
-    let reasons = match verdict.reasons.as_slice() {
+    let reasons = checks.told(|| match verdict.reasons.as_slice() {
         [] => format!("The chain says {}.", verdict.verdict.as_str()),
         reasons => format!(
             "The chain says {}: {}.",
             verdict.verdict.as_str(),
             reasons.join(", ")
         ),
-    };
+    });
+    let reasons = reasons.unwrap_or_default();
     if verdict.verdict == VerdictKind::Unreadable {
         missing(checks, 0, &reasons);
         return Some(verdict);

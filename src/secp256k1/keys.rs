@@ -64,7 +64,19 @@ struct Checked {
     place: usize,
     digest: [u8; 32],
     signature: Signature,
-    odd: bool,
+    /// Whether the y of its point is odd, where the signature says so.
+    odd: Option<bool>,
+}
+
+/// A signature by a key that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What is signed.
+    pub digest: [u8; 32],
+    /// `r | s`.
+    pub signature: [u8; 64],
+    /// The key.
+    pub key: Affine,
 }
 
 impl Keys {
@@ -98,7 +110,7 @@ impl Keys {
                     place,
                     digest: claim.digest,
                     signature,
-                    odd,
+                    odd: Some(odd),
                 });
             }
         }
@@ -128,6 +140,42 @@ impl Keys {
             let quick = quick.unwrap_or_else(|| self.verify_known(signer, checked));
             settle(signer, checked, quick, verdicts);
         }
+    }
+
+    /// Whether [`super::verify`] says yes, for each signature by a key, of which the lower s alone counts.
+    pub fn verify_made(&mut self, all: &[Made]) -> Vec<bool> {
+        let mut verdicts = vec![false; all.len()];
+        let mut signers: Vec<(Affine, Vec<Checked>)> = Vec::new();
+        for (place, one) in all.iter().enumerate() {
+            let signature = Signature::from_be_bytes(&one.signature);
+            let Some(signature) = signature.filter(|signature| !signature.is_high()) else {
+                continue;
+            };
+            let checked = Checked {
+                place,
+                digest: one.digest,
+                signature,
+                odd: None,
+            };
+            match signers.iter_mut().find(|(key, _)| *key == one.key) {
+                Some((_, list)) => list.push(checked),
+                None => signers.push((one.key, vec![checked])),
+            }
+        }
+        for (key, checked) in signers {
+            let signer = address_of(&key);
+            if !self.known.contains_key(&signer) {
+                self.remember(signer, key);
+            }
+            self.prepare(&signer, checked.len());
+            let quick = self.verify_known(&signer, &checked);
+            for (one, quick) in checked.iter().zip(quick) {
+                if let Some(verdict) = verdicts.get_mut(one.place) {
+                    *verdict = quick || one.signature.verifies(&one.digest, &key);
+                }
+            }
+        }
+        verdicts
     }
 
     /// Recovers one by one until the signer's key is known; gives those that are left.
@@ -184,9 +232,7 @@ impl Keys {
                 (Some((generator, _)), Some(tables)) => generator.sum_of_products(a, tables, b),
                 _ => sum_of_products(a, &known.key, b),
             };
-            point
-                .to_affine()
-                .is_some_and(|point| one.signature.is_of_recovered(&point, one.odd))
+            point.to_affine().is_some_and(|point| one.is_of(&point))
         };
         let together = |block: &[(&Checked, (Scalar, Scalar))]| {
             let ((generator, start), tables) = self.generator.as_ref().zip(known.tables.as_ref())?;
@@ -207,7 +253,7 @@ impl Keys {
                     .iter()
                     .zip(points)
                     .map(|((one, factors), point)| match point {
-                        Some(point) => one.signature.is_of_recovered(&point, one.odd),
+                        Some(point) => one.is_of(&point),
                         None => one_by_one(one, factors),
                     }),
             );
@@ -245,7 +291,7 @@ impl Keys {
         let points = short::sums_of_products(generator, start, &jobs)?;
         let mut quick = all
             .zip(points)
-            .map(|(one, point)| point.is_some_and(|point| one.signature.is_of_recovered(&point, one.odd)));
+            .map(|(one, point)| point.is_some_and(|point| one.is_of(&point)));
         let each = signers
             .iter()
             .map(|(_, checked)| quick.by_ref().take(checked.len()).collect());
@@ -308,7 +354,16 @@ impl Default for Keys {
 
 impl Checked {
     fn key(&self) -> Option<Affine> {
-        self.signature.recover(&self.digest, self.odd)
+        self.signature.recover(&self.digest, self.odd?)
+    }
+
+    /// Whether a point is the signature's, so far as that shows without looking for another point of the same r.
+    fn is_of(&self, point: &Affine) -> bool {
+        let is = |odd| self.signature.is_of_recovered(point, odd);
+        match self.odd {
+            Some(odd) => is(odd),
+            None => is(false) || is(true),
+        }
     }
 }
 

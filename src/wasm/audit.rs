@@ -1,11 +1,11 @@
 //! Auditing many documents at once.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use super::core::KEYS;
 use super::jws::Asked;
 use super::Input;
-use crate::audit::{self, across, Found, Given, Kind, Names, Summary, Text, Verdict};
+use crate::audit::{self, across, Canonical, Found, Given, Kind, Names, Read, Reader, Summary, Verdict};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
@@ -16,6 +16,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "auditLines" => listed(input, lines),
         "auditVerdicts" => listed(input, verdicts),
         "auditNames" => names(input),
+        "auditHold" => hold(input),
         "auditAcross" => groups(&input.json),
         "auditSummary" => summary(&input.json).map(|summary| summary.to_json()),
         _ => return None,
@@ -32,21 +33,74 @@ fn texts(input: &Input) -> Result<Vec<&[u8]>, Error> {
     }
 }
 
+/// The lines of one call, read.
+struct Held {
+    number: u64,
+    input: String,
+    broken: Option<u64>,
+    /// Each with its place in the call.
+    read: Vec<(usize, Read)>,
+}
+
+/// Lines whose names were asked for, until what was found under them is known; and how often that was.
+struct Hold {
+    times: u64,
+    held: Option<Held>,
+}
+
+static HOLD: Mutex<Hold> = Mutex::new(Hold { times: 0, held: None });
+
 /// Input `{input, given?, first?, numbers?, found?, blank?, broken?, answers?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
 /// else from 1. `found`: for each null, `{sha256, length?, canonical?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
-/// verdict unless `blank` is true. `broken`: from this line on the input could not be read.
+/// verdict unless `blank` is true. `broken`: from this line on the input could not be read. With `{held, found?}` the lines are those that
+/// [`hold`] keeps under this number.
 fn lines(input: &Input, asked: &Asked) -> Result<Vec<Verdict>, Error> {
     let json = &input.json;
-    let name = json.read("input", Json::as_str)?;
+    let held = match json.read_opt("held", Json::as_u64)? {
+        None => self::read(input)?,
+        Some(number) => {
+            let mut hold = HOLD.lock().unwrap_or_else(PoisonError::into_inner);
+            let held = hold.held.take_if(|held| held.number == number);
+            let held = held.ok_or_else(|| Error::new(Code::MissingField, "held"))?;
+            for task in held.read.iter().filter_map(|(_, read)| read.elsewhere()) {
+                asked.made(&task);
+            }
+            if asked.is_open() {
+                // The call comes again, with what the other module answers.
+                hold.held = Some(held);
+                return Ok(Vec::new());
+            }
+            held
+        }
+    };
+    let Held {
+        input: name,
+        broken,
+        read,
+        ..
+    } = held;
+    let found = json
+        .read_opt("found", |list| list.as_list(found))?
+        .unwrap_or_default();
+    let read = read.into_iter().map(|(at, mut read)| {
+        read.found = found.get(at).copied().flatten();
+        read
+    });
+    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut verdicts = audit::judge(&name, read.collect(), &mut keys, &|task| asked.made(task));
+    verdicts.extend(broken.map(|line| Verdict::unreadable(&name, line)));
+    Ok(verdicts)
+}
+
+fn read(input: &Input) -> Result<Held, Error> {
+    let json = &input.json;
+    let name = json.read("input", Json::as_string)?;
     let given = json.read_opt("given", Given::from_json)?.unwrap_or_default();
     let first = json.read_opt("first", Json::as_u64)?.unwrap_or(1);
     let blank = json.read_opt("blank", Json::as_bool)?.unwrap_or(false);
     let broken = json.read_opt("broken", Json::as_u64)?;
     let numbers = json.read_opt("numbers", |list| list.as_list(Json::as_u64))?;
-    let found = json
-        .read_opt("found", |list| list.as_list(found))?
-        .unwrap_or_default();
-    let mut texts: Vec<Text> = Vec::new();
+    let (mut reader, mut read) = (Reader::new(&given), Vec::new());
     for (at, bytes) in self::texts(input)?.into_iter().enumerate() {
         let number = match &numbers {
             None => first.saturating_add(at as u64),
@@ -54,19 +108,44 @@ fn lines(input: &Input, asked: &Asked) -> Result<Vec<Verdict>, Error> {
                 .get(at)
                 .ok_or_else(|| Error::new(Code::MissingField, "numbers"))?,
         };
-        if !blank && bytes.trim_ascii().is_empty() {
-            continue;
+        if blank || !bytes.trim_ascii().is_empty() {
+            read.push((at, reader.read(number, bytes)));
         }
-        texts.push(Text {
-            number,
-            bytes,
-            found: found.get(at).copied().flatten(),
-        });
     }
-    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut verdicts = audit::audit(name, &texts, &given, &mut keys, &|task| asked.made(task));
-    verdicts.extend(broken.map(|line| Verdict::unreadable(name, line)));
-    Ok(verdicts)
+    Ok(Held {
+        number: 0,
+        input: name,
+        broken,
+        read,
+    })
+}
+
+/// Reads the lines of [`lines`] and keeps them, so that they are read once: `{held, names, unless}`, the number under which they are kept until
+/// other lines are, what [`names`] gives, and for each line the digest of an answer of which no canonical text is wanted: null where it never is, empty where
+/// it always is.
+fn hold(input: &Input) -> Result<Json, Error> {
+    let mut held = read(input)?;
+    let count = texts(input)?.len();
+    let (mut names, mut unless) = (vec![Json::Null; count], vec![Json::Null; count]);
+    for (at, read) in &held.read {
+        if let (Some(name), Some(unless)) = (names.get_mut(*at), unless.get_mut(*at)) {
+            *name = named(read.names());
+            *unless = match read.canonical() {
+                Canonical::Never => Json::Null,
+                Canonical::Unless(sha256) => Json::text(hex::encode(sha256)),
+                Canonical::Always => Json::text(""),
+            };
+        }
+    }
+    let mut hold = HOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    hold.times += 1;
+    held.number = hold.times;
+    hold.held = Some(held);
+    Ok(Json::object([
+        ("held", Json::number(hold.times)),
+        ("names", Json::Array(names)),
+        ("unless", Json::Array(unless)),
+    ]))
 }
 
 fn found(json: &Json) -> Result<Option<Found>, Error> {
@@ -127,7 +206,7 @@ pub(super) fn packed(input: &Input, again: bool) -> Result<(Json, String, Vec<u8
         return Ok((needs, text, keys));
     }
     for (at, verdict) in (0_u32..).zip(&verdicts) {
-        text.push_str(&verdict.to_line());
+        verdict.write(&mut text);
         text.push('\n');
         for key in verdict.keys() {
             keys.extend(at.to_le_bytes());
@@ -140,12 +219,20 @@ pub(super) fn packed(input: &Input, again: bool) -> Result<(Json, String, Vec<u8
 
 /// For each line the name under which the host finds its answer, or a list of names of which it may have one, or null.
 fn names(input: &Input) -> Result<Json, Error> {
-    let names = |line: &[u8]| match audit::names(line) {
+    let given = Given::default();
+    let mut reader = Reader::new(&given);
+    let names = texts(input)?
+        .into_iter()
+        .map(|line| named(reader.read(1, line).names()));
+    Ok(Json::Array(names.collect()))
+}
+
+fn named(names: Names) -> Json {
+    match names {
         Names::None => Json::Null,
         Names::Said(name) => Json::String(name),
         Names::Any(names) => Json::Array(names.into_iter().map(Json::String).collect()),
-    };
-    Ok(Json::Array(texts(input)?.into_iter().map(names).collect()))
+    }
 }
 
 /// Input `{groups: [{kind, count?, verdicts}]}`, where the kind is the first byte of the key; answer the findings.

@@ -57,6 +57,11 @@ impl Asked {
         })
     }
 
+    /// Whether something is to be asked for first.
+    pub fn is_open(&self) -> bool {
+        !self.needs.borrow().is_empty()
+    }
+
     /// What is to be asked for first.
     pub fn needs(self) -> Option<Json> {
         let needs = self.needs.into_inner();

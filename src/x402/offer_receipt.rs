@@ -88,6 +88,33 @@ pub fn is_artifact(json: &Json) -> bool {
     matches!(format, Some("eip712" | "jws")) && json.get("signature").is_some()
 }
 
+/// The signed receipt in the extension of a settlement response, where there is one. Errors, below `extensions.offer-receipt.info.receipt`: those of
+/// [`Artifact::from_json`] and [`Artifact::from_jws`]; `receipt_invalid` for an offer.
+pub fn within(response: &Json) -> Result<Option<Artifact>, Error> {
+    const EXTENSION: &str = "offer-receipt";
+    let info = response
+        .get("extensions")
+        .and_then(|all| all.get(EXTENSION)?.get("info"));
+    let Some(receipt) = info.and_then(|info| info.get("receipt")) else {
+        return Ok(None);
+    };
+    let read = || {
+        let artifact = match receipt {
+            Json::String(jws) => Artifact::from_jws(jws)?,
+            envelope => Artifact::from_json(envelope)?,
+        };
+        match artifact.payload.kind {
+            Kind::Receipt => Ok(Some(artifact)),
+            Kind::Offer => Err(invalid("")),
+        }
+    };
+    read().map_err(|error: Error| {
+        ["receipt", "info", EXTENSION, "extensions"]
+            .into_iter()
+            .fold(error, Error::within)
+    })
+}
+
 fn invalid(field: &str) -> Error {
     Error::new(Code::ReceiptInvalid, field)
 }

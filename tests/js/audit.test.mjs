@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -76,16 +76,20 @@ test("all verified: status 0, and what the line says is not taken for trust", as
   assert.equal((await json(["vouching.jsonl"])).verdicts[0].verdict, "incomplete");
 });
 
-test("verdicts are those of verifyReceipt, for every case that it has but descriptions of forms, which no line brings", () => {
-  const casesOf = (name) => JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8")).cases;
+test("verdicts are those of verifyReceipt, for every case that it has", () => {
+  const casesOf = (name) => {
+    const { base, cases } = JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8"));
+    // A line says nothing of what is under a content coding.
+    return cases.filter(({ decodedBody }) => decodedBody === undefined).map((one) => ({ ...one, material: one.base ? { ...base, ...one.material } : one.material }));
+  };
   const vectors = fileURLToPath(new URL("../vectors/receipt", import.meta.url));
-  const refused = readdirSync(vectors).map((name) => JSON.parse(readFileSync(join(vectors, name), "utf8"))).filter(({ call: called, input }) => called === "verifyReceipt" && input && !input.material?.profile);
-  const all = [...casesOf("cases"), ...casesOf("claims"), ...refused.map(({ id, input, bytes }) => ({ id, ...input, body: bytes }))];
+  const refused = readdirSync(vectors).map((name) => JSON.parse(readFileSync(join(vectors, name), "utf8"))).filter(({ call: called, input }) => called === "verifyReceipt" && input);
+  const all = [...casesOf("cases"), ...casesOf("claims"), ...casesOf("claims-of-every-rail"), ...casesOf("signed"), ...refused.map(({ id, input, bytes }) => ({ id, ...input, body: bytes }))];
   const seen = {};
   for (const { id, receipt, material = {}, body: hex } of all) {
     const body = hex === undefined ? undefined : Buffer.from(hex.slice(2), "hex");
-    const { trust: trusted, now, ...own } = material;
-    const given = { trust: { ...trusted, evidence: true }, now };
+    const { trust: trusted, now, profile, ...own } = material;
+    const given = { trust: { ...trusted, evidence: true }, now, profile };
     const line = { receipt, ...own, ...(body && { response: { base64: body.toString("base64") } }) };
     // Trust that can't be read is no line's fault: the call itself says so.
     const ask = (text) => {
@@ -116,6 +120,54 @@ test("verdicts are those of verifyReceipt, for every case that it has but descri
   assert.ok(["verified", "failed", "incomplete", "error"].every((verdict) => seen[verdict] > 3), JSON.stringify(seen));
 });
 
+test("many signatures of one seller are those of one by one, whoever signed some of them", () => {
+  const { base, cases } = JSON.parse(readFileSync(new URL("../receipts/signed.json", import.meta.url), "utf8"));
+  const signed = cases.filter(({ id, base: on }) => on && /^(receipt|offer|a[0-9]+|official)-/.test(id)).filter(({ material }) => !material.profile);
+  const sets = Map.groupBy ? Map.groupBy(signed, ({ material }) => JSON.stringify([material.trust, material.now])) : grouped(signed);
+  let together = 0;
+  for (const [key, set] of sets) {
+    const [trusted, now] = JSON.parse(key);
+    const given = { trust: { ...trusted, evidence: true }, now };
+    const lines = set.flatMap((one) => [one, one, one]).map(({ receipt, material: { trust: _, now: __, ...own } }) => JSON.stringify({ receipt, ...base, ...own }));
+    const verdictsOf = (some) => Buffer.from(auditLines(Buffer.from(some.join("\n")), { given }).verdicts).toString().trimEnd().split("\n").map((line) => ({ ...JSON.parse(line), line: 0 }));
+    assert.deepEqual(verdictsOf(lines), lines.flatMap((line) => verdictsOf([line])), key);
+    if (set.length > 10) together += set.length;
+  }
+  assert.ok(together > 40, `${together}`);
+});
+
+function grouped(cases) {
+  const sets = new Map();
+  for (const one of cases) {
+    const key = JSON.stringify([one.material.trust, one.material.now]);
+    sets.set(key, [...(sets.get(key) ?? []), one]);
+  }
+  return sets;
+}
+
+test("an answer is asked for once by its names, and its canonical text only where that decides", () => {
+  const text = '{ "b": 1, "a": 2 }';
+  const canonical = `0x${sha('{"a":2,"b":1}')}`;
+  const lines = [seller(text), { receipt: seller('{"a":2,"b":1}'), response: "named" }, { receipt: JSON.parse(bundle), response: "kept" }, "", { receipt: seller("x"), response: { text: "x" } }, "{"];
+  const asked = [];
+  const find = (names, unless) => {
+    asked.push([names, unless]);
+    return names && { sha256: `0x${sha(text)}`, length: text.length, ...(unless !== `0x${sha(text)}` && unless !== null && { canonical }) };
+  };
+  const bytes = Buffer.from(lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
+  const told = auditLines(bytes, { find, first: 5 });
+  assert.deepEqual(asked.map(([names]) => names), auditNames(bytes).map((names, at) => (at === 3 ? null : names)));
+  assert.deepEqual(asked.map(([, unless]) => unless), [`0x${sha(text)}`, canonical, null, null, `0x${sha("x")}`, null]);
+  const found = asked.map(([names]) => names && { sha256: `0x${sha(text)}`, length: text.length, canonical });
+  assert.deepEqual(told, auditLines(bytes, { found, first: 5 }), "as if all had been handed in");
+  const verdicts = Buffer.from(told.verdicts).toString().trimEnd().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(verdicts.map(({ line, codes }) => [line, codes.includes("delivery.hash")]), [[5, false], [6, false], [7, true], [9, false], [10, false]]);
+  // What was kept is one call's own.
+  assert.throws(() => auditLines(bytes, { find: () => auditLines(bytes, { find: () => null }) && null }), { code: "missing_field", field: "held" });
+  assert.throws(() => auditLines(undefined, { find }), { code: "missing_field" });
+  assert.deepEqual(auditLines(bytes, { find, first: 5 }), told);
+});
+
 test("the short way across the boundary says what the call says", () => {
   const lines = [good, seller("a"), "not json", { receipt: seller("b"), response: { text: "c" } }].map((line) => JSON.stringify(line));
   const { verdicts, summary } = auditLines(Buffer.from(lines.join("\n")), { input: "some", first: 7 });
@@ -139,11 +191,31 @@ test("a broken line in the middle is one verdict, and the lines around it have t
   assert.deepEqual(verdicts.map(({ line, verdict }) => [line, verdict]), [[1, "verified"], [2, "error"], [4, "error"], [5, "error"], [6, "verified"]]);
 });
 
-test("a line that is too long is one verdict, and is not kept", async () => {
+test("a line that is too long is one verdict", async () => {
   file("long.jsonl", `${JSON.stringify(good)}\n{"a":"${"x".repeat(40 << 20)}"}\n${JSON.stringify(seller("z"))}\n`);
   const { verdicts } = await json(["long.jsonl", ...trust]);
   assert.deepEqual(verdicts.map(({ line, codes }) => [line, codes[0]]), [[1, undefined], [2, "too_large"], [3, "chain.source"]]);
 });
+
+test("a line without end is one verdict too, and is not kept", async () => {
+  // Nothing of it is on the disk: a file of holes.
+  for (const [name, begin, size] of [["endless.jsonl", "", 700], ["endless.json", "[0,", 200]]) {
+    file(name, begin);
+    truncateSync(at(name), size << 20);
+    const { out, megabytes } = await measured([name, "--jobs", "1"]);
+    rmSync(at(name));
+    assert.deepEqual(JSON.parse(out).verdicts.at(-1).codes, ["too_large"], name);
+    assert.ok(megabytes < 400, `${name}: ${megabytes} MB for a line of ${size} MB`);
+  }
+});
+
+/** A report as JSON, and the most memory that it took. */
+async function measured(args) {
+  const tells = 'import { isMainThread } from "node:worker_threads"; if (isMainThread) process.on("exit", () => process.stderr.write(`peak ${process.resourceUsage().maxRSS}`));';
+  const { out, err } = await run([...args, "--format", "json", "--quiet"], { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tells)}` } });
+  const [, kilobytes] = /^peak (\d+)$/.exec(err);
+  return { out, megabytes: Math.round(kilobytes / 1024) };
+}
 
 // ---------------------------------------------------------------- answers
 
@@ -181,13 +253,11 @@ test("an answer of any size is hashed as it is read", async () => {
     hash.update(chunk);
   }
   file("large.jsonl", JSON.stringify({ receipt: { responseSha256: hash.digest("hex"), transaction: `0x${sha("large")}` }, response: "answer.bin" }));
-  const tells = 'import { isMainThread } from "node:worker_threads"; if (isMainThread) process.on("exit", () => process.stderr.write(`peak ${process.resourceUsage().maxRSS}`));';
-  const { out, err } = await run(["large.jsonl", "--responses", "large", "--format", "json", "--jobs", "1", "--quiet"], { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tells)}` } });
+  const { out, megabytes } = await measured(["large.jsonl", "--responses", "large", "--jobs", "1"]);
   rmSync(at("large", "answer.bin"));
   const [{ codes }] = JSON.parse(out).verdicts;
   assert.ok(!codes.includes("delivery.hash"), codes.join());
-  const [, kilobytes] = /^peak (\d+)$/.exec(err);
-  assert.ok(kilobytes < 300 << 10, `${kilobytes} kB for an answer of 400 MB`);
+  assert.ok(megabytes < 300, `${megabytes} MB for an answer of 400 MB`);
 });
 
 // ---------------------------------------------------------------- inputs
@@ -235,10 +305,39 @@ test("folders, patterns and standard input; files in the order of their names, e
   assert.deepEqual(await names("tree/*.jsonl", "tree/a.jsonl"), ["tree/a.jsonl", "tree/b.jsonl"]);
   assert.deepEqual(await names("tree/**/*.ndjson"), ["tree/sub/c.ndjson"]);
   assert.deepEqual(await names("tree/sub/d.txt"), ["tree/sub/d.txt"]);
+  symlinkSync(at("nowhere"), at("tree/sub/e.jsonl"));
+  const dangling = await json(["tree/sub"]);
+  assert.deepEqual([dangling.status, dangling.verdicts.at(-1).input, dangling.verdicts.at(-1).codes], [2, "tree/sub/e.jsonl", ["input_unreadable"]]);
+  rmSync(at("tree/sub/e.jsonl"));
   const { verdicts } = await json(["-"], { input: `${JSON.stringify(seller("x"))}\n` });
   assert.deepEqual([verdicts[0].input, verdicts[0].line], ["-", 1]);
   for (const args of [["gone.jsonl"], ["tree/*.gone"], ["gone/*.jsonl"], []]) assert.equal((await run(args)).status, 2, args.join());
   assert.equal((await run(["-"])).status, 2, "nothing was audited");
+});
+
+test("the form of every document, and DID documents, come from the command line", async () => {
+  const { base, cases } = JSON.parse(readFileSync(new URL("../receipts/signed.json", import.meta.url), "utf8"));
+  const of = (id) => cases.find((one) => one.id === id);
+  const line = ({ receipt, body, material: { trust: _, now: __, profile: ___, ...own } }) => JSON.stringify({ receipt, ...base, ...own, ...(body && { response: { base64: Buffer.from(body.slice(2), "hex").toString("base64") } }) });
+  const form = of("form-eip712");
+  file("form.json", JSON.stringify(form.material.profile));
+  file("form-trust.json", JSON.stringify({ ...form.material.trust, evidence: true }));
+  file("forms.jsonl", [form, of("form-eip712-tampered"), of("receipt-proven")].map(line).join("\n"));
+  const now = ["--now", String(form.material.now)];
+  const read = await json(["forms.jsonl", "--profile", "form.json", "--trust", "form-trust.json", ...now]);
+  assert.deepEqual(read.verdicts.map(({ verdict }) => verdict), ["verified", of("form-eip712-tampered").verdict, "error"], JSON.stringify(read.verdicts.map(({ codes }) => codes)));
+  // A line brings no form of its own.
+  file("own-form.jsonl", JSON.stringify({ ...JSON.parse(line(form)), profile: form.material.profile }));
+  assert.equal((await json(["own-form.jsonl", "--trust", "form-trust.json", ...now])).verdicts[0].verdict, "error");
+  assert.equal((await run(["forms.jsonl", "--profile", "set.csv"])).status, 2);
+  file("no-form.json", JSON.stringify({ type: "counterfoil/profile" }));
+  assert.match((await run(["forms.jsonl", "--profile", "no-form.json"])).err, /missing_field/);
+  const web = of("did-web-of-the-resources-host");
+  const [document] = web.material.trust.didDocuments;
+  file("did.json", JSON.stringify(document));
+  file("web.jsonl", line(web));
+  const known = (...more) => json(["web.jsonl", ...trust, "--now", String(web.material.now), ...more]);
+  assert.deepEqual([(await known("--did-document", "did.json")).verdicts[0].verdict, (await known()).verdicts[0].verdict], ["verified", "incomplete"]);
 });
 
 test("usage: what is not understood is said, and nothing is printed as data", async () => {
@@ -285,6 +384,8 @@ test("SARIF has what its readers ask for", async () => {
 test("words to standard error, data to standard output or --out; --quiet says nothing", async () => {
   const plain = await run(["set.jsonl", "--format", "jsonl"]);
   assert.match(plain.err, /^3 lines\n {2}verified/);
+  file("one.jsonl", JSON.stringify(seller("one")));
+  assert.match((await run(["one.jsonl"])).out, /^1 line\n {2}verified/m);
   const quiet = await run(["set.jsonl", "--format", "jsonl", "--quiet"]);
   assert.deepEqual([quiet.err, quiet.out], ["", plain.out]);
   const out = await run(["set.jsonl", "--format", "jsonl", "--out", "report.jsonl", "--quiet"]);

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createWriteStream, readFileSync } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { auditLines, auditSummary, auditVerdicts } from "counterfoil/verify";
@@ -16,16 +16,20 @@ import { inOrder } from "./audit/pool.mjs";
 import { Progress } from "./audit/progress.mjs";
 import { arriving, blocksOf } from "./audit/read.mjs";
 import { Lines, Spool } from "./audit/spool.mjs";
+import { profileOf, trustOf } from "./given.mjs";
 import { asciiJson, usageError } from "./output.mjs";
 
 export const options = {
   in: { type: "string" },
   responses: { type: "string" },
   trust: { type: "string" },
+  "did-document": { type: "string", multiple: true },
+  profile: { type: "string" },
   now: { type: "string" },
   jobs: { type: "string" },
   format: { type: "string", default: "text" },
   out: { type: "string" },
+  report: { type: "string" },
   part: { type: "string" },
   "max-failures": { type: "string" },
   "allow-incomplete": { type: "boolean" },
@@ -45,16 +49,19 @@ const INTERRUPTED = 130;
 /** Verdicts that are made in one go by one thread, in bytes of their lines; and after how many of these it is noted how far it is. */
 const PARCEL = 512 << 10;
 const NOTED_EVERY = 8;
+/** A verdict that names a fault, as it is written: within a text its quotation marks have a backslash. */
+const FAULT = /"verdict":"(?:failed|error)"/;
 
 /** Audits the inputs. Gives the exit status. */
 export async function run(names, given) {
-  const asked = askedOf(given);
+  const asked = await askedOf(given);
   if (given.worker) return line(names, asked);
   if (!names.length) throw usageError("audit wants files, folders, patterns or -");
   const inputs = inputsOf(names, given.merge ? "jsonl" : given.in);
   if (inputs.some(({ path }) => path === undefined) && (given.resume !== undefined || asked.parts > 1)) throw usageError("--resume and --part want files: standard input is not read twice");
   if (given["no-color"] || given.out !== undefined) process.env.NO_COLOR = "1";
   const about = aboutOf(inputs, asked, given);
+  const page = given.report === undefined ? undefined : new (await import("./audit/report.mjs")).Page(given.report);
   const spool = new Spool(given.resume, about);
   const findings = new Lines(join(spool.folder, "findings.jsonl"));
   const joins = new Joins(spool.folder);
@@ -67,21 +74,23 @@ export async function run(names, given) {
   try {
     const audited = await judged({ inputs, asked, given, spool, joins, stop, out, progress });
     progress.stop();
-    const report = { ...audited, ...found(joins, spool, findings), verdicts: () => spool.values(), findings: () => findings.values() };
+    const report = { ...audited, ...found(joins, spool, findings), verdicts: () => spool.values(), failures: () => spool.values(FAULT), findings: () => findings.values() };
     for (const piece of writers[given.format](report)) await out.write(piece);
     await out.end();
+    await page?.write(report, asked.given, process.argv.slice(2));
     if (!given.quiet && (given.format !== "text" || given.out !== undefined)) for (const piece of totals(report)) process.stderr.write(piece);
     return statusOf(report, given, stop.signal.reason);
   } finally {
     progress.stop();
     process.off("SIGINT", interrupted);
+    page?.close();
     joins.close();
     findings.close();
     spool.close();
   }
 }
 
-function askedOf(given) {
+async function askedOf(given) {
   const whole = (name, least, otherwise) => {
     if (given[name] === undefined) return otherwise;
     if (!/^\d{1,15}$/.test(given[name]) || Number(given[name]) < least) throw usageError(`--${name} wants a whole number from ${least}`);
@@ -93,7 +102,7 @@ function askedOf(given) {
   const [, part, parts] = /^(\d{1,6})\/(\d{1,6})$/.exec(given.part ?? "1/1") ?? [];
   if (!(Number(part) >= 1 && Number(part) <= Number(parts))) throw usageError("--part wants the number of a part and of all parts, such as 2/8");
   const asked = {
-    given: { trust: trustOf(given.trust), now: whole("now", 0, Math.floor(Date.now() / 1000)) },
+    given: { trust: await trustOf({}, given), profile: await profileOf(given), now: whole("now", 0, Math.floor(Date.now() / 1000)) },
     jobs: whole("jobs", 1, availableParallelism()),
     most: whole("max-failures", 1, Infinity),
     part: Number(part) - 1,
@@ -104,20 +113,10 @@ function askedOf(given) {
   return asked;
 }
 
-function trustOf(file) {
-  if (file === undefined) return undefined;
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw usageError("the file of --trust is no JSON");
-    throw error;
-  }
-}
-
 /** What makes two audits the same one. */
-function aboutOf(inputs, { given: { trust }, part, parts, most }, { responses, merge }) {
+function aboutOf(inputs, { given: { trust, profile }, part, parts, most }, { responses, merge }) {
   const files = inputs.map(({ name, format, size, mtime }) => [name, format, size, mtime]);
-  return createHash("sha256").update(JSON.stringify([1, files, trust, part, parts, most === Infinity ? 0 : most, responses, merge])).digest("hex");
+  return createHash("sha256").update(JSON.stringify([1, files, trust, profile, part, parts, most === Infinity ? 0 : most, responses, merge])).digest("hex");
 }
 
 /** Phase one: every line judged, in order, into the spool and the joins. */

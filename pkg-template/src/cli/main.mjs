@@ -36,8 +36,10 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
   counterfoil audit <input...>  a verdict on each line of files, folders or 'patterns', or of standard input (-), and what only shows across lines
     --in <jsonl|json|csv|parquet>   what the inputs are, where their suffix does not say it
     --responses <folder|list>   where the answers are that lines name: files, or a list as sha256sum writes it
-    --trust <file>              {"evidence": true}: the chain evidence in the lines is from nodes you trust; blockHashes, signers, keys
+    --trust <file>              {"evidence": true}: the chain evidence in the lines is from nodes you trust; else as for verify
+    --did-document <file>       --profile <file>    as for verify; with a profile every document is of that form
     --format <text|json|jsonl|csv|junit|sarif>    --out <file>
+    --report <file.html>        the inspector page with the result in it: one file, which opens anywhere
     --jobs <n>                  threads; what comes out does not depend on it
     --part <i/n>                every n-th parcel of the lines, for several machines
     --merge                     the inputs are verdicts (jsonl), of parts or of several audits

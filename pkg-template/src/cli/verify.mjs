@@ -6,6 +6,7 @@ import { evidenceTargets } from "counterfoil/raw";
 import { verifyReceipt } from "counterfoil/verify";
 import { inUnits, networkName, visible } from "../display.mjs";
 import { decoded } from "./decode.mjs";
+import { jsonOf, profileOf, trustOf } from "./given.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
 import { forNetwork, parseRpcs } from "./rpcs.mjs";
 
@@ -40,8 +41,8 @@ export async function run(file, given) {
   const report = verifyReceipt(receipt, {
     ...named,
     ...(await answerOf(given)),
-    profile: given.profile === undefined ? named.profile : await jsonOf(given.profile, "--profile"),
-    trust: await trustOf(named, given),
+    profile: (await profileOf(given)) ?? named.profile,
+    trust: await trustOf(named.trust, given),
     evidence: evidence.length ? evidence : undefined,
     expect: { ...named.expect, ...expect },
     now: named.now ?? Math.floor(Date.now() / 1000),
@@ -57,24 +58,6 @@ async function answerOf(given) {
   const body = await bytesOf(given.response);
   const bodyEncoding = given["response-encoding"];
   return bodyEncoding === undefined ? { body } : { body, bodyEncoding, decodedBody: decoded(body, bodyEncoding) };
-}
-
-/** Whom to trust: a JWKS is such a file, and so is one that names signers, DID documents, controllers and block hashes. */
-async function trustOf(named, given) {
-  const trust = { ...named.trust, ...(given.trust === undefined ? {} : await jsonOf(given.trust, "--trust")) };
-  const documents = await Promise.all((given["did-document"] ?? []).map((file) => jsonOf(file, "--did-document")));
-  return documents.length ? { ...trust, didDocuments: [...(trust.didDocuments ?? []), ...documents] } : trust;
-}
-
-/** A JSON object in a file. */
-async function jsonOf(file, option) {
-  try {
-    const value = JSON.parse(await readFile(file, "utf8"));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw usageError(`${option} wants a file with a JSON object`);
 }
 
 async function bytesOf(file) {

@@ -2,7 +2,6 @@
 
 use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
-use crate::hex;
 use crate::intent;
 use crate::mpp::charge;
 use crate::receipt::checks::Checks;
@@ -114,21 +113,20 @@ fn terms_signed(
         _ => false,
     };
     let equal = (signed.from(), signed.to(), signed.value()) == (record.principal, share.to, due) && domain;
-    checks.equal_text(
-        "authorization.terms",
-        equal,
-        format!(
+    checks.compare("authorization.terms", equal, || {
+        let due = format!(
             "{due} of {} on {} from {} to {}",
             terms.asset, terms.network, record.principal, share.to
-        ),
-        format!(
+        );
+        let signed = format!(
             "{} of {} on {network} from {} to {}",
             signed.value(),
             signed.asset(),
             signed.from(),
             signed.to()
-        ),
-    );
+        );
+        (due, signed)
+    });
     Ok(())
 }
 
@@ -167,7 +165,7 @@ fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> 
             Method::Tempo => charge::memo(challenge, None),
             Method::Eip3009 | Method::Permit2 => challenge.nonce(),
         };
-        checks.equal(ID, &hex::encode(dictated), &hex::encode(signed));
+        checks.equal_bytes(ID, &dictated, &signed);
         return Ok(());
     }
     if record.keyed {
@@ -190,6 +188,6 @@ fn nonce(record: &Record, attempt: &Attempt, part: u64, checks: &mut Checks) -> 
         }
     };
     let expected = derive(id, &payer, &network, &asset, generation, part, None)?;
-    checks.equal(ID, &hex::encode(expected), &hex::encode(signed.nonce()));
+    checks.equal_bytes(ID, &expected, &signed.nonce());
     Ok(())
 }

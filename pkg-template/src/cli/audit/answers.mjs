@@ -9,7 +9,10 @@ import { usageError } from "../output.mjs";
 const LISTED = /^\\?([0-9a-f]{64}) [ *](.+)$/i;
 const UNREADABLE = "unreadable";
 
-/** `find(names)` gives what the core takes as `found`; a name that a line says must be there, of a list of names the first that is. */
+/**
+ * `find(names, unless)` gives what the core takes as `found`; a name that a line says must be there, of a list of names the first that is. `unless`: the
+ * digest of the answer with which that of its canonical text is of no use, null where it never is.
+ */
 export function answersIn(place) {
   return statSync(place).isDirectory() ? folder(place) : list(place);
 }
@@ -30,9 +33,9 @@ function list(place) {
 function folder(place) {
   const root = realpathSync(place);
   const buffer = Buffer.alloc(1 << 20);
-  return (names) => {
+  return (names, unless) => {
     for (const name of [names ?? []].flat()) {
-      const found = hashed(root, name, buffer);
+      const found = hashed(root, name, buffer, unless);
       if (found) return found;
     }
     return missing(names);
@@ -54,24 +57,25 @@ function missing(names) {
 }
 
 /** The digest of one file below the folder; undefined where there is none. A line must not reach anything else on this machine. */
-function hashed(root, name, buffer) {
+function hashed(root, name, buffer, unless) {
   let file;
   try {
     if (name.includes("\0")) return undefined;
-    const path = realpathSync(resolve(root, name));
+    const path = realpathSync.native(resolve(root, name));
     if (!path.startsWith(root.endsWith(sep) ? root : root + sep)) return UNREADABLE;
     // A pipe would wait for ever.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!fstatSync(file).isFile()) return UNREADABLE;
     const hash = createHash("sha256");
-    let [length, reads] = [0, 0];
-    for (let read; (read = readSync(file, buffer, 0, buffer.length, null)) > 0; reads++) {
+    let length = 0;
+    for (let read = buffer.length; read === buffer.length; length += read) {
+      read = readSync(file, buffer, 0, buffer.length, null);
       hash.update(buffer.subarray(0, read));
-      length += read;
     }
+    const sha256 = `0x${hash.digest("hex")}`;
     // Read in one go, it is still there as a whole.
-    const canonical = reads === 1 ? canonicalOf(buffer.subarray(0, length)) : undefined;
-    return { sha256: `0x${hash.digest("hex")}`, length, ...(canonical && { canonical }) };
+    const canonical = unless !== null && unless !== sha256 && length < buffer.length ? canonicalOf(buffer.subarray(0, length)) : undefined;
+    return { sha256, length, ...(canonical && { canonical }) };
   } catch (error) {
     return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code) ? undefined : UNREADABLE;
   } finally {

@@ -4,7 +4,7 @@
 import { createRequire } from "node:module";
 import { networkName, visible } from "../../display.mjs";
 import { asciiJson as ascii, paint } from "../output.mjs";
-import { count } from "./progress.mjs";
+import { count, linesOf } from "./progress.mjs";
 
 /** The most lines that a format for people's tools lists; the totals are always whole. */
 const MOST = 25_000;
@@ -15,7 +15,7 @@ export const writers = { text, json, jsonl, csv, junit, sarif };
 const { version } = createRequire(import.meta.url)("counterfoil/package.json");
 
 /** What an audit ends with, by which it can be repeated. */
-function closing({ summary, counts, complete, why }) {
+export function closing({ summary, counts, complete, why }) {
   return { summary, findings: counts, complete, ...(why && { why }), tool: `counterfoil ${version}` };
 }
 
@@ -131,16 +131,16 @@ function* text(audited) {
     yield `${paint(finding.severity === "alert" ? "bad" : "open", finding.code)}  ${visible(places(finding))}\n    ${visible(finding.why)}\n`;
   }
   const found = Object.values(counts).reduce((sum, one) => sum + one, 0);
-  if (found > FEW) yield `… and ${count(found - FEW)} more findings across lines\n`;
+  if (found > FEW) yield `… and ${count(found - FEW)} more across lines\n`;
   if (bad || found) yield "\n";
   yield* totals(audited);
 }
 
 export function* totals({ summary, counts, complete, why }) {
-  yield `${paint("strong", `${count(summary.lines)} lines`)}${complete ? "" : paint("open", `, not all: ${why}`)}\n`;
+  yield `${paint("strong", `${linesOf(summary.lines)}`)}${complete ? "" : paint("open", `, not all: ${why}`)}\n`;
   for (const [verdict, { lines, amounts, others }] of Object.entries(summary.verdicts)) {
     yield `  ${paint(lines ? COLOURS[verdict] : "soft", `${verdict.padEnd(11)} ${count(lines).padStart(12)}`)}\n`;
-    for (const one of amounts.slice(0, FEW)) yield `    ${money(one)}\n`;
+    for (const one of amounts.slice(0, FEW)) yield* money(one);
     if (others || amounts.length > FEW) yield "    and in other tokens\n";
   }
   const codes = Object.entries(summary.codes).sort(([, one], [, other]) => other.lines - one.lines);
@@ -148,10 +148,11 @@ export function* totals({ summary, counts, complete, why }) {
   for (const [code, times] of Object.entries(counts)) yield `  ${count(times).padStart(9)}  ${visible(code)} (across lines)\n`;
 }
 
-function money({ network, asset, lines, amount }) {
+/** In three lines, none of which a terminal has to break. */
+function* money({ network, asset, lines, amount }) {
   const known = networkName(network);
-  const value = amount === null ? "more than can be told" : `${amount} atomic units`;
-  return `${count(lines)}: ${value} of ${visible(asset)} on ${visible(network)}${known ? ` (${known})` : ""}`;
+  yield `    ${linesOf(lines)}: ${amount === null ? "more than can be told" : `${amount} atomic units`}\n`;
+  yield `      of ${visible(asset)}\n      on ${visible(network)}${known ? ` (${known})` : ""}\n`;
 }
 
 function places({ count: all, lines }) {

@@ -29,7 +29,7 @@ export function inputsOf(names, format) {
   return [...found.values()].sort((one, other) => Buffer.compare(Buffer.from(one.name), Buffer.from(other.name)));
 
   function addBelow(file) {
-    if (format || formatOf(file)) add(file, statSync(file));
+    if (format || formatOf(file)) add(file, statSync(file, { throwIfNoEntry: false }) ?? { size: 0, mtimeMs: 0 });
   }
 }
 
@@ -37,13 +37,13 @@ function formatOf(name) {
   return FORMATS.get(/\.([a-z]+)$/i.exec(name)?.[1].toLowerCase());
 }
 
-/** Every file below a folder. What is no file, such as a pipe, is not read. */
+/** Every file below a folder, a link that leads nowhere too: that it could not be read has to be told. What is no file, such as a pipe, is not read. */
 function* below(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     const kind = entry.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : entry;
     if (entry.isDirectory()) yield* below(path);
-    else if (kind?.isFile()) yield path;
+    else if (!kind || kind.isFile()) yield path;
   }
 }
 

@@ -2,11 +2,15 @@
 
 const SPACE = /\s/;
 
-/** `{number, text}`, numbered by the line on which each begins. */
-export async function* jsonItems(chunks) {
+/** `{number, text}`, numbered by the line on which each begins; of a longer item than `longest` the rest is not kept. */
+export async function* jsonItems(chunks, longest) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let [depth, inString, escaped, torn, array, begun, number, line] = [0, false, false, false, undefined, false, 1, 1];
-  let parts = [];
+  let [parts, size] = [[], 0];
+  const keep = (part) => {
+    if (size <= longest) parts.push(part);
+    size += part.length;
+  };
   for await (const chunk of chunks) {
     const text = decoder.decode(chunk, { stream: true });
     let from = 0;
@@ -29,9 +33,9 @@ export async function* jsonItems(chunks) {
         }
       }
       if (array && depth === 0 && (unit === "," || unit === "]")) {
-        parts.push(text.slice(from, at));
+        keep(text.slice(from, at));
         if (begun || unit === ",") yield item();
-        parts = [];
+        [parts, size] = [[], 0];
         from = at + 1;
         // What stands behind the array is one more item, and no document.
         if (unit === "]") array = false;
@@ -42,7 +46,7 @@ export async function* jsonItems(chunks) {
       else if (unit === "{" || unit === "[") depth++;
       else if (unit === "}" || unit === "]") depth--;
     }
-    parts.push(text.slice(from));
+    keep(text.slice(from));
   }
   if (begun || array) yield item();
 

@@ -1,16 +1,13 @@
 // Verdicts on blocks of lines, in this thread or in a worker of its own.
 
 import { parentPort, workerData } from "node:worker_threads";
-import { auditLines, auditNames, auditSummary } from "counterfoil/verify";
+import { auditLines, auditSummary } from "counterfoil/verify";
 import { answersIn } from "./answers.mjs";
 
 /** `judge(block)` gives verdicts, keys and summary. */
 export function judgeOf({ given, responses, blank }) {
   const find = responses === undefined ? undefined : answersIn(responses);
-  return ({ lines, input, first, numbers, broken }) => {
-    const found = find && auditNames(lines).map(find);
-    return auditLines(lines, { input, first, numbers, broken, given, blank, found });
-  };
+  return ({ lines, input, first, numbers, broken }) => auditLines(lines, { input, first, numbers, broken, given, blank, find });
 }
 
 if (parentPort) {

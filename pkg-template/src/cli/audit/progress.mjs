@@ -25,7 +25,7 @@ export class Progress {
     const rate = Math.round(this.lines / seconds);
     const part = this.total ? Math.min(1, this.bytes / this.total) : undefined;
     const left = part ? `, ${time((seconds / part) * (1 - part))} left` : "";
-    const done = `${count(this.lines)} lines, ${count(rate)} a second${left}`;
+    const done = `${linesOf(this.lines)}, ${count(rate)} a second${left}`;
     if (!this.#terminal) return void this.#stream.write(`audit: ${part === undefined ? "" : `${Math.floor(100 * part)} %, `}${done}\n`);
     const bar = part === undefined ? "" : `[${"#".repeat(Math.round(WIDTH * part)).padEnd(WIDTH, ".")}] ${`${Math.floor(100 * part)}`.padStart(3)} % `;
     this.#stream.write(`\r${(bar + done).slice(0, (this.#stream.columns || 80) - 1)}\u001b[K`);
@@ -42,6 +42,11 @@ export class Progress {
 /** Digits in groups of three. */
 export function count(number) {
   return String(number).replace(/\B(?=(\d{3})+$)/g, " ");
+}
+
+/** How many lines, in words. */
+export function linesOf(number) {
+  return `${count(number)} ${number === 1 ? "line" : "lines"}`;
 }
 
 function time(seconds) {

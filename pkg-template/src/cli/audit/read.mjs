@@ -10,7 +10,7 @@ import { parquetRows } from "./parquet.mjs";
 const BLOCK = 512 << 10;
 /** As the core has it: of a longer line the rest is not kept. */
 const LONGEST_LINE = 16 << 20;
-const READERS = { jsonl: jsonlBlocks, json: (chunks) => recordBlocks(jsonItems(chunks)), csv: (chunks) => recordBlocks(csvRows(chunks, LONGEST_LINE)) };
+const READERS = { jsonl: jsonlBlocks, json: (chunks) => recordBlocks(jsonItems(chunks, LONGEST_LINE)), csv: (chunks) => recordBlocks(csvRows(chunks, LONGEST_LINE)) };
 
 /** The blocks of one input. `done` is called at its end with `{name, sha256, bytes, lines}`, and `seen` with every number of bytes read. */
 export async function* blocksOf({ name, path, format, size }, { done, seen }) {

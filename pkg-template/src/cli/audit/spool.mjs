@@ -1,7 +1,7 @@
 // Lines in a file that were written in this run or an earlier one: verdicts, findings. A caller's folder keeps them, to go on from after an
 // interruption; any other is removed at the end.
 
-import { closeSync, existsSync, fsyncSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { usageError } from "../output.mjs";
@@ -16,10 +16,9 @@ export class Lines {
   /** Bytes that stand there. */
   size;
 
-  /** Of a file that is there already, the first `size` bytes are kept. */
+  /** Of a file that is there already, the first `size` bytes count: what stands behind them is written over and never read. */
   constructor(path, size = 0) {
     this.#file = openSync(path, size ? "r+" : "w+", 0o600);
-    ftruncateSync(this.#file, size);
     this.size = size;
   }
 
@@ -53,9 +52,11 @@ export class Lines {
     }
   }
 
-  /** What the lines hold. */
-  *values() {
-    for (const piece of this.pieces()) for (const line of piece.latin1Slice(0, piece.length - 1).split("\n")) yield JSON.parse(line);
+  /** What the lines hold; only those of which the text fits, where that is asked. */
+  *values(fits) {
+    for (const piece of this.pieces()) {
+      for (const line of piece.latin1Slice(0, piece.length - 1).split("\n")) if (!fits || fits.test(line)) yield JSON.parse(line);
+    }
   }
 
   sync() {

@@ -1,0 +1,218 @@
+//! Lines of an audit beside `verifyReceipt`, which says the same of each of them alone; and what is kept between the two calls of one set of lines.
+
+use counterfoil::json::{self, Json};
+use counterfoil::{hex, wasm};
+
+/// Receipts of every form with their material, of which no line says what is under a content coding.
+fn cases() -> Vec<(String, Json, Json, Option<Vec<u8>>)> {
+    let mut all = Vec::new();
+    for name in ["cases", "claims", "claims-of-every-rail", "signed"] {
+        let path = format!("{}/tests/receipts/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let file = json::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for case in file.get("cases").unwrap().as_array().unwrap() {
+            let mut material = case.get("material").unwrap().clone();
+            if case.get("base").is_some() {
+                for (name, value) in file.get("base").unwrap().as_object().unwrap() {
+                    if material.get(name).is_none() {
+                        material.set(name, value.clone());
+                    }
+                }
+            }
+            if case.get("decodedBody").is_none() {
+                let id = case.get("id").unwrap().as_string().unwrap();
+                let body = case
+                    .get("body")
+                    .map(|body| hex::decode(body.as_str().unwrap()).unwrap());
+                all.push((id, case.get("receipt").unwrap().clone(), material, body));
+            }
+        }
+    }
+    all
+}
+
+/// What only the auditor brings, and the line with the rest.
+fn parted(receipt: &Json, material: &Json, body: Option<&[u8]>) -> (Json, Json) {
+    let trust = material.get("trust").cloned().unwrap_or(Json::Object(Vec::new()));
+    let given = Json::object([("trust", trust.with("evidence", Json::Bool(true)))])
+        .with_some("now", material.get("now").cloned())
+        .with_some("profile", material.get("profile").cloned());
+    let mut line = material
+        .clone()
+        .without("trust")
+        .without("now")
+        .without("profile");
+    line.set("receipt", receipt.clone());
+    let body = body.map(|body| Json::object([("base64", Json::text(counterfoil::base64::encode(body)))]));
+    (given, line.with_some("response", body))
+}
+
+fn call(name: &str, input: &Json) -> Result<Json, (String, String)> {
+    wasm::call(name, &input.to_text(), None, None)
+        .map_err(|error| (error.code.as_str().to_owned(), error.field.clone()))
+}
+
+fn lines(given: &Json, lines: &[Json]) -> Result<Vec<Json>, (String, String)> {
+    let texts = lines.iter().map(|line| Json::text(line.to_text())).collect();
+    let input = Json::object([
+        ("input", Json::text("set")),
+        ("given", given.clone()),
+        ("lines", Json::Array(texts)),
+    ]);
+    let answer = call("auditLines", &input)?;
+    Ok(answer.get("verdicts").unwrap().as_array().unwrap().to_vec())
+}
+
+fn text<'a>(json: &'a Json, name: &str) -> &'a str {
+    json.get(name).unwrap().as_str().unwrap()
+}
+
+#[test]
+fn a_line_is_judged_as_the_document_is_alone() {
+    let mut seen = 0;
+    for (id, receipt, material, body) in cases() {
+        let (given, line) = parted(&receipt, &material, body.as_deref());
+        let input = Json::object([("receipt", receipt), ("material", material)]);
+        let alone = wasm::call("verifyReceipt", &input.to_text(), body, None);
+        let told = match lines(&given, &[line]) {
+            Ok(verdicts) => verdicts.first().unwrap().clone(),
+            // What the auditor brings is at fault, and not the line.
+            Err((code, field)) => {
+                assert!(field.starts_with("given."), "{id}: {field}");
+                assert_eq!(alone.unwrap_err().code.as_str(), code, "{id}");
+                continue;
+            }
+        };
+        match alone {
+            Ok(report) => assert_eq!(text(&told, "verdict"), text(&report, "verdict"), "{id}"),
+            Err(error) => {
+                let codes = told.get("codes").unwrap().as_array().unwrap();
+                assert_eq!(text(&told, "verdict"), "error", "{id}");
+                assert_eq!(codes, [Json::text(error.code.as_str())], "{id}");
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 500, "{seen} cases");
+}
+
+/// Signatures of one call are found out together, by who signed the first of a site; whoever signed the others.
+#[test]
+fn many_signatures_are_those_of_one_by_one() {
+    let mut sets: Vec<(Json, Vec<Json>)> = Vec::new();
+    for (_, receipt, material, body) in cases() {
+        let (given, line) = parted(&receipt, &material, body.as_deref());
+        match sets.iter_mut().find(|(known, _)| *known == given) {
+            Some((_, set)) => set.push(line),
+            None => sets.push((given, vec![line])),
+        }
+    }
+    let mut together = 0;
+    for (given, set) in sets {
+        // Each three times, so that some of one signer are enough to be verified in step.
+        let thrice: Vec<Json> = set.iter().flat_map(|line| [line; 3]).cloned().collect();
+        let Ok(told) = lines(&given, &thrice) else {
+            continue;
+        };
+        for (line, told) in thrice.iter().zip(told) {
+            let alone = lines(&given, core::slice::from_ref(line)).unwrap();
+            let plain = |verdict: &Json| verdict.clone().without("line");
+            assert_eq!(plain(&told), plain(alone.first().unwrap()));
+        }
+        together = together.max(set.len());
+    }
+    assert!(together > 20, "{together} at once");
+}
+
+/// Lines are read once: what was found of their answers comes with the second call, by the number of the first.
+#[test]
+fn lines_are_kept_until_their_answers_are_known() {
+    let answer = digest("answer");
+    let receipt = |sha256: &str| {
+        Json::object([
+            ("responseSha256", Json::text(sha256)),
+            ("transaction", Json::text(digest("transaction"))),
+        ])
+    };
+    let named = Json::object([("receipt", receipt(&answer)), ("response", Json::text("a.bin"))]);
+    let set = vec![
+        Json::text(receipt(&digest("other")).to_text()),
+        Json::text(""),
+        Json::text(named.to_text()),
+    ];
+    let ask = Json::object([("input", Json::text("set")), ("lines", Json::Array(set))])
+        .with("first", Json::number(7));
+    let held = |ask: &Json| call("auditHold", ask).unwrap();
+    let first = held(&ask);
+    let names = first.get("names").unwrap().as_array().unwrap();
+    assert_eq!(names.get(1), Some(&Json::Null));
+    assert_eq!(names.get(2), Some(&Json::text("a.bin")));
+    let unless = first.get("unless").unwrap().as_array().unwrap();
+    assert_eq!(unless.get(2), Some(&Json::text(answer.as_str())));
+
+    let take = |held: &Json| {
+        let found = Json::object([("sha256", Json::text(answer.as_str()))]);
+        let found = Json::Array(vec![Json::Null, Json::Null, found]);
+        let input = Json::object([("held", held.get("held").unwrap().clone()), ("found", found)]);
+        call("auditLines", &input)
+    };
+    let second = held(&ask);
+    let gone = take(&first).unwrap_err();
+    assert_eq!(gone, ("missing_field".to_owned(), "held".to_owned()));
+    let told = take(&second).unwrap();
+    let told = told.get("verdicts").unwrap().as_array().unwrap();
+    let numbers: Vec<_> = told
+        .iter()
+        .map(|one| one.get("line").unwrap().as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, [7, 9]);
+    let unchecked = |at: usize| {
+        told.get(at)
+            .unwrap()
+            .get("codes")
+            .unwrap()
+            .to_text()
+            .contains("delivery.hash")
+    };
+    assert_eq!([unchecked(0), unchecked(1)], [true, false]);
+    assert!(take(&second).is_err(), "they are given out once");
+}
+
+fn digest(text: &str) -> String {
+    hex::encode(counterfoil::digest::sha256(text.as_bytes()))
+}
+
+/// They are compared without a look at their checksum.
+#[test]
+fn known_tokens_carry_their_checksum() {
+    for token in counterfoil::network::KNOWN_TOKENS {
+        assert!(
+            counterfoil::address::Address::parse(token.asset).is_ok(),
+            "{}",
+            token.asset
+        );
+    }
+}
+
+/// A checksum is looked at in every line, also where its text was read before in another case.
+#[test]
+fn addresses_of_earlier_lines_do_not_excuse_a_wrong_checksum() {
+    const RIGHT: &str = "0x5Fc1434a59Cdf13c71CA74bF1A9344d2E9464FCe";
+    const WRONG: &str = "0x5fC1434a59Cdf13c71CA74bF1A9344d2E9464FCe";
+    let line = |payer: &str| {
+        Json::object([
+            ("payer", Json::text(payer)),
+            ("transaction", Json::text(digest("transaction"))),
+        ])
+    };
+    let set = [RIGHT, WRONG, RIGHT, WRONG].map(line);
+    let told = lines(&Json::Object(Vec::new()), &set).unwrap();
+    let verdicts: Vec<&str> = told.iter().map(|one| text(one, "verdict")).collect();
+    assert_eq!(verdicts, ["incomplete", "error", "incomplete", "error"]);
+    let identity = |at: usize| text(told.get(at).unwrap().get("keys").unwrap(), "receipt").to_owned();
+    assert_eq!(
+        identity(0),
+        digest(&set[0].to_canonical().unwrap()),
+        "as it was written"
+    );
+    assert_eq!(identity(2), identity(0));
+}
