@@ -1,5 +1,6 @@
 //! Lines of an audit beside `verifyReceipt`, which says the same of each of them alone; and what is kept between the two calls of one set of lines.
 
+use counterfoil::audit::{across, Kind, Summary, Verdict};
 use counterfoil::json::{self, Json};
 use counterfoil::{hex, wasm};
 
@@ -215,4 +216,191 @@ fn addresses_of_earlier_lines_do_not_excuse_a_wrong_checksum() {
         "as it was written"
     );
     assert_eq!(identity(2), identity(0));
+}
+
+/// A verdict as it is written down, with these members and keys.
+fn verdict(standing: &str, codes: &[&str], keys: &[(&str, &str)]) -> Verdict {
+    let codes = codes.iter().map(|code| Json::text(*code)).collect();
+    let keys = keys
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Json::text(*value)));
+    let line = Json::object([
+        ("v", Json::number(1)),
+        ("input", Json::text("set")),
+        ("line", Json::number(1)),
+        ("verdict", Json::text(standing)),
+        ("codes", Json::Array(codes)),
+        ("keys", Json::Object(keys.collect())),
+    ]);
+    Verdict::from_line(line.to_text().as_bytes()).unwrap()
+}
+
+fn keys_of(line: &Json) -> Json {
+    let told = lines(&Json::Object(Vec::new()), core::slice::from_ref(line)).unwrap();
+    told.first().unwrap().get("keys").unwrap().clone()
+}
+
+#[test]
+fn what_a_line_says_beside_its_document_joins_it() {
+    let hash = format!("0x{}", "AB".repeat(32));
+    let settlement = |network: &str| {
+        Json::object([
+            ("success", Json::Bool(true)),
+            ("transaction", Json::text(hash.as_str())),
+            ("network", Json::text(network)),
+        ])
+    };
+    let document = settlement("eip155:8453");
+    let keys = keys_of(&document);
+    assert_eq!(text(&keys, "transaction"), hash.to_lowercase());
+    // A header's value is the document in it.
+    let header = Json::text(counterfoil::base64::encode(document.to_text().as_bytes()));
+    assert_eq!(text(&keys_of(&header), "receipt"), text(&keys, "receipt"));
+    let receipt = document.with("paymentId", Json::text("pay_0123456789abcdef"));
+    let line = Json::object([("receipt", receipt), ("intent", Json::text("intent of the line"))]);
+    let keys = keys_of(&line);
+    assert_eq!(text(&keys, "paymentId"), "pay_0123456789abcdef");
+    assert_eq!(text(&keys, "intent"), "intent of the line");
+}
+
+#[test]
+fn a_line_is_not_longer_than_the_longest_and_its_evidence_is_not_trusted() {
+    let long = Json::Array(vec![Json::text("x".repeat(counterfoil::audit::LONGEST_LINE))]);
+    let told = lines(&Json::Object(Vec::new()), &[long]).unwrap();
+    assert_eq!(
+        told.first().unwrap().get("codes"),
+        Some(&Json::Array(vec![Json::text("too_large")]))
+    );
+
+    let all = cases();
+    let (_, receipt, material, body) = all.iter().find(|(id, ..)| id == "receipt-proven").unwrap();
+    let (given, line) = parted(receipt, material, body.as_deref());
+    let standing = |given: &Json| {
+        text(
+            lines(given, core::slice::from_ref(&line))
+                .unwrap()
+                .first()
+                .unwrap(),
+            "verdict",
+        )
+        .to_owned()
+    };
+    assert_eq!(standing(&given), "verified");
+    let trust = given.get("trust").unwrap().clone().without("evidence");
+    assert_eq!(standing(&given.clone().with("trust", trust)), "incomplete");
+    // What it names could not be read: that is not verified, whatever the document says.
+    let unreadable = Json::object([
+        ("input", Json::text("set")),
+        ("given", given),
+        ("lines", Json::Array(vec![Json::text(line.to_text())])),
+        ("found", Json::Array(vec![Json::text("unreadable")])),
+    ]);
+    let told = call("auditLines", &unreadable).unwrap();
+    let told = told
+        .get("verdicts")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .first()
+        .unwrap()
+        .clone();
+    assert_eq!(text(&told, "verdict"), "incomplete");
+    assert!(told
+        .get("codes")
+        .unwrap()
+        .to_text()
+        .contains("response_unreadable"));
+}
+
+#[test]
+fn what_is_refuted_is_joined_with_nothing() {
+    let transaction = [("transaction", "0xab"), ("network", "eip155:1")];
+    let joined = |codes: &[&str]| !verdict("failed", codes, &transaction).keys().is_empty();
+    for code in [
+        "signature",
+        "chain.transfer",
+        "settlement.payer",
+        "record.consistent",
+        "claim.amount",
+        "purchase[1].signature",
+    ] {
+        assert!(!joined(&[code]), "{code}");
+        assert!(!joined(&["delivery.hash", code]), "{code}");
+    }
+    assert!(joined(&["delivery.hash"]));
+    assert!(verdict("error", &["json_invalid"], &transaction)
+        .keys()
+        .is_empty());
+    // A hash is one transaction on one network.
+    let elsewhere = [("transaction", "0xab"), ("network", "eip155:8453")];
+    let key = |keys: &[(&str, &str)]| verdict("verified", &[], keys).keys();
+    assert_ne!(key(&transaction), key(&elsewhere));
+}
+
+#[test]
+fn sums_count_a_line_once_and_tell_a_thousand_tokens_apart() {
+    let mut summary = Summary::default();
+    summary.add(&verdict(
+        "incomplete",
+        &["purchase[0].chain.source", "purchase[1].chain.source"],
+        &[],
+    ));
+    let lines = |json: &Json, group: &str, name: &str| {
+        json.get(group)
+            .unwrap()
+            .get(name)
+            .unwrap()
+            .get("lines")
+            .unwrap()
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(lines(&summary.to_json(), "codes", "chain.source"), 1);
+
+    let (mut all, mut other) = (Summary::default(), Summary::default());
+    for number in 0..1003 {
+        let asset = format!("token {number:04}");
+        let keys = [
+            ("network", "eip155:1"),
+            ("asset", asset.as_str()),
+            ("amount", "5"),
+        ];
+        all.add(&verdict("verified", &[], &keys));
+        other.add(&verdict("verified", &[], &keys));
+    }
+    all.merge(&other);
+    let json = all.to_json();
+    let verified = json.get("verdicts").unwrap().get("verified").unwrap();
+    let amounts = verified.get("amounts").unwrap().as_array().unwrap();
+    assert_eq!(
+        (amounts.len(), verified.get("others")),
+        (1000, Some(&Json::number(6)))
+    );
+    assert_eq!(amounts.first().unwrap().get("amount"), Some(&Json::text("10")));
+    assert_eq!(lines(&json, "verdicts", "verified"), 2006);
+}
+
+/// What is owed back is a sum in one token, or it is not told.
+#[test]
+fn amounts_of_different_tokens_are_no_sum() {
+    let paid = |transaction: &str, asset: &str| {
+        let keys = [
+            ("intent", "one"),
+            ("network", "eip155:8453"),
+            ("asset", asset),
+            ("amount", "7"),
+            ("transaction", transaction),
+        ];
+        verdict("verified", &[], &keys)
+    };
+    const ONE: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+    const OTHER: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
+    let owed = |last: &str| {
+        let set = [paid("0x01", ONE), paid("0x02", ONE), paid("0x03", last)];
+        let finding = across(Kind::Intent, &set, 3).unwrap();
+        assert_eq!(text(&finding, "code"), "duplicate_charge");
+        finding.get("amount").cloned()
+    };
+    assert_eq!(owed(ONE), Some(Json::text("14")));
+    assert_eq!(owed(OTHER), None);
 }
