@@ -9,7 +9,7 @@ use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::permit2::Permit;
-use crate::tempo::Order;
+use crate::tempo::{Order, Transaction};
 
 /// How the token is moved: `extra.assetTransferMethod` of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,6 +163,15 @@ impl Authorization {
             Authorization::Eip3009(one, domain) => Ok(one.digest(domain)?.digest),
             Authorization::Permit2(permit, chain_id) => Ok(permit.digest(*chain_id).digest),
             Authorization::Tempo(_) => Err(Error::new(Code::TypedDataInvalid, "")),
+        }
+    }
+
+    /// What this signature is of: [`Authorization::digest`], or what the sender of these very bytes signed. Errors: those of the digest; of
+    /// a transaction `hex_invalid` and those of [`Transaction::decode`].
+    pub fn digest_in(&self, signature: &str) -> Result<[u8; 32], Error> {
+        match self {
+            Authorization::Tempo(_) => Ok(Transaction::decode(&hex::decode(signature)?)?.digest),
+            _ => self.digest(),
         }
     }
 

@@ -203,7 +203,7 @@ impl Claim {
             .map(|part| part.write(Json::object([]), self.method));
         let parts = (!self.parts.is_empty()).then(|| Json::Array(parts.collect()));
         let of_mpp = self.protocol == Protocol::Mpp;
-        let permit2 = self.method == Method::Permit2;
+        let named = self.method != Method::Eip3009;
         let whole = Json::object([
             ("type", Json::text(TYPE)),
             ("v", Json::number(self.version())),
@@ -230,7 +230,7 @@ impl Claim {
         self.first
             .write(whole, self.method)
             .with_some("protocol", of_mpp.then(|| Json::text(self.protocol.as_str())))
-            .with_some("method", permit2.then(|| Json::text(self.method.as_str())))
+            .with_some("method", named.then(|| Json::text(self.method.as_str())))
             .with_some("parts", parts)
             .with_some("paymentIdHash", self.payment_id_hash.as_ref().map(encoded))
             .with_some("final", self.provisional.then_some(Json::Bool(false)))

@@ -221,7 +221,8 @@ registry! {
     ChallengeChanged "challenge_changed" Stop Possible "A Payment challenge came back under the same id with other terms.";
     CredentialInvalid "credential_invalid" FixInput None "Not a well-formed Payment credential.";
     TransportInsecure "transport_insecure" Stop None "A Payment credential travels over TLS only; this URL is http and of another machine.";
-    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: it is not handed over, and on Tempo there is no claim file and no cancellation for it.";
+    MppUnsupported "mpp_unsupported" Stop Possible "This is not there for a purchase by the Payment scheme: it is not handed over, and on Tempo there is no claim file for one whose journal was lost.";
+    EndsByItself "ends_by_itself" Wait Possible "A transaction on Tempo is not cancelled: it ends by itself, seconds to minutes after it was signed. What became of it can be read then.";
     // quote and policy
     NoSupportedOption "no_supported_payment_option" Stop None "No offer is on a network, asset and scheme that the policy allows.";
     SplitUnsupported "split_unsupported" Stop None "The offer asks for a split payment in a form that is not known here; or it is a claim about a split payment whose signatures are not in this journal.";
@@ -329,6 +330,7 @@ registry! {
     TransactionClaimedTwice "transaction_claimed_twice" ReadChain Possible "Two payments name one transaction, and no reads show a transfer for each.";
     LateConfirmation "late_confirmation" Claim Proven "A transfer landed after its attempt was called dead or refused.";
     RefundUnproven "refund_unproven" ReadChain Proven "No final transfer to the payer that is left to count shows that this money went back.";
+    SettlementVanished "settlement_vanished" Stop None "The seller said that it was paid, and the chain proves that it was not and can't be any more: the block was replaced, or the word was wrong.";
     PaymentVanished "payment_vanished" Wait Possible "A payment that was seen on the chain is gone, for its block was replaced; it may land again.";
     AuthorizationClaimedTwice "authorization_claimed_twice" ReadChain Possible "Receipts name different transactions for one authorization, which can be used once only.";
     ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; its payment counts once.";

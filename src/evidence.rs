@@ -43,6 +43,7 @@ pub use history::{history, permit_nonces, Closed, History, How};
 pub use receipt_proof::receipt_proof_from;
 pub use refund::{refunded, Refund, Refunded};
 pub use storage_proof::{implementation_slots, state_slots, Layout};
+pub use tempo::decidable_at;
 pub use verdict::{Verdict, VerdictKind};
 
 /// Which token on which network is read, and what is trusted.
@@ -131,7 +132,7 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 /// amount 0 and no money moved. A use without any Transfer stays `used_or_cancelled`: a log that is missing proves nothing.
 /// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
 /// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`, `amount_ambiguous` (of several transfers in one transaction each could be it). There are no proofs under a header: with trusted
-/// blocks only `not_yet` and `used_or_cancelled` stand.
+/// blocks only `not_yet` and `used_or_cancelled` stand, and `not_provable` says so of the rest.
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
@@ -144,7 +145,8 @@ pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json])
 /// transaction that such a log names where it is another. A payment is `dead` a minute past `validBefore` at the earliest, and only by all
 /// reads that apply. Reasons besides those of [`resolve`]: `other_transaction` (the challenge was paid, not by these bytes),
 /// `duplicate_transfer` (twice: proven), `transfer_matches` (a dictated memo, which names no challenge), `reverted`,
-/// `receipt_and_logs_disagree`, `receipt_after_block`, `network_differs`, `asset_differs`. There are no proofs under a header.
+/// `receipt_and_logs_disagree`, `receipt_after_block`, `network_differs`, `asset_differs`. There are no proofs under a header:
+/// with trusted blocks only `not_yet` stands, and `not_provable` says so of the rest.
 pub fn resolve_tempo(payment: &Payment, context: &Context, evidence: &[Json]) -> Verdict {
     tempo::decide(payment, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))
@@ -241,6 +243,16 @@ fn weigh(mut verdict: Verdict, context: &Context, proofs: &Proofs) -> Verdict {
     }
     verdict.reasons.extend(limit.map(str::to_owned));
     verdict
+}
+
+/// Whether a verdict stands of which nothing is ever proven under a header: with trusted blocks none that decides does.
+fn unprovable(verdict: Verdict, context: &Context) -> Verdict {
+    use VerdictKind::{NotYet, Unreadable, UsedOrCancelled};
+    let open = matches!(verdict.verdict, NotYet | UsedOrCancelled | Unreadable);
+    match context.trusted_blocks.is_some() && !open {
+        true => Verdict::new(Unreadable, &["not_provable"]),
+        false => verdict,
+    }
 }
 
 /// What the logs hold about the nonce.

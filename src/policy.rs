@@ -14,7 +14,7 @@ use crate::mpp::challenge::Challenge;
 use crate::mpp::charge::Charge;
 use crate::network::{Network, KNOWN_TOKENS};
 use crate::quote::Protocol;
-use crate::x402::payment_required::{Offer, PaymentRequired, Share, Terms};
+use crate::x402::payment_required::{Offer, PaymentRequired, Share, Signing, Terms};
 
 /// Longest window of an authorization when the policy names none, in seconds.
 pub const DEFAULT_WINDOW: u64 = 600;
@@ -321,9 +321,17 @@ impl Policy {
         self.approve || !self.approvers.is_empty()
     }
 
-    /// The most that the payer pays for the inclusion of one transaction of its own on Tempo, in atomic units of the fee token.
-    pub fn max_fee(&self) -> Amount {
-        self.max_fee.unwrap_or(Amount::from_u64(DEFAULT_FEE))
+    /// The most that the payer pays for the inclusion of what these terms demand: `maxFee`, and no more than the cap for one call leaves
+    /// beside the price. Nothing where somebody else includes it.
+    fn fee(&self, terms: &Terms) -> Amount {
+        match &terms.signing {
+            Signing::Tempo(due) if !due.sponsored => {
+                let most = self.max_fee.unwrap_or(Amount::from_u64(DEFAULT_FEE));
+                let left = self.per_call.and_then(|cap| cap.checked_sub(terms.amount));
+                left.map_or(most, |left| left.min(most))
+            }
+            _ => Amount::ZERO,
+        }
     }
 
     /// Signatures allowed for one intent.
@@ -391,6 +399,10 @@ impl Policy {
                 };
                 let within = |error: Error| error.within(&chosen.path());
                 let terms = terms.map_err(within)?;
+                let terms = Terms {
+                    fee: self.fee(&terms),
+                    ..terms
+                };
                 let old = offers.required.is_some_and(|price| price.version != 2);
                 if matches!(chosen, Chosen::Offer(_)) && terms.shares.len() > 1 && old {
                     return Err(within(Error::new(Code::SplitUnsupported, "extra.fee_split")));
@@ -425,7 +437,7 @@ impl Policy {
         match self.per_call {
             None if !self.can_ask() => return Err(Error::new(Code::PolicyMissing, "policy.perCall")),
             None => return self.ask("no_cap", Code::OverCap, "policy.perCall"),
-            Some(cap) if terms.amount > cap => return self.ask("over_cap", Code::OverCap, "policy.perCall"),
+            Some(cap) if terms.cost() > cap => return self.ask("over_cap", Code::OverCap, "policy.perCall"),
             Some(_) => {}
         }
         for (index, cap) in self.per_wallet.iter().enumerate() {
@@ -500,6 +512,6 @@ fn first<T>(
 pub fn passes<'a>(cap: Amount, terms: &Terms, spent: impl Iterator<Item = &'a Spent>) -> bool {
     spent
         .filter(|entry| entry.is_on(terms))
-        .try_fold(terms.amount, |sum, entry| sum.checked_add(entry.amount))
+        .try_fold(terms.cost(), |sum, entry| sum.checked_add(entry.amount))
         .is_none_or(|sum| sum > cap)
 }

@@ -72,6 +72,8 @@ pub struct Transaction {
     pub signature: Vec<u8>,
     /// Who signed it; `None` when not by a plain secp256k1 key.
     pub sender: Option<Address>,
+    /// What the sender signed.
+    pub digest: [u8; 32],
     /// The hash under which it lands; `None` when it is sponsored.
     pub hash: Option<[u8; 32]>,
 }
@@ -131,13 +133,11 @@ impl Transaction {
         let signature = rlp::string(signature)
             .filter(|bytes| !bytes.is_empty())
             .ok_or_else(at("signature"))?;
+        let digest = digest(&items, sponsor != Sponsor::None);
         let sender = match <[u8; 65]>::try_from(signature) {
             Err(_) => None,
             Ok(plain) if plain.last() < Some(&27) => return Err(invalid("signature")),
-            Ok(plain) => {
-                let digest = digest(&items, sponsor != Sponsor::None);
-                Some(secp256k1::recover(&digest, &plain).map_err(|_| invalid("signature"))?)
-            }
+            Ok(plain) => Some(secp256k1::recover(&digest, &plain).map_err(|_| invalid("signature"))?),
         };
         if matches!((sponsor, sender), (Sponsor::Asked(Some(named)), Some(sender)) if named != sender) {
             return Err(invalid("feePayer"));
@@ -156,6 +156,7 @@ impl Transaction {
             delegates: !authorizations.is_empty() || key_authorization.is_some(),
             signature: signature.to_vec(),
             sender,
+            digest,
             hash: (sponsor == Sponsor::None).then(|| keccak256(bytes).0),
         })
     }

@@ -72,7 +72,8 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/upto.rs", &["settlement_differs"]),
-    ("tests/finality.rs", &["payment_vanished"]),
+    ("tests/tempo_afterwards.rs", &["ends_by_itself"]),
+    ("tests/finality.rs", &["payment_vanished", "settlement_vanished"]),
     (
         "tests/mpp.rs",
         &[

@@ -397,3 +397,65 @@ fn a_lost_history_may_go_as_well() {
     assert!(probe.get("payment").is_none());
     is_read(&host.on(&price(10_000, SELLER)), "latest");
 }
+
+/// The seller's word on a settlement is spent money until a final block was read; where the chain refutes it, somebody is told.
+#[test]
+fn what_a_seller_said_is_watched_until_a_final_block_shows_it() {
+    let delivered = || {
+        let mut host = Host::resending(r#"{"perCall":"50000","maxWindow":60}"#, true, 2);
+        host.fetch(URL);
+        let read = host.on(&price(10_000, SELLER));
+        let asked = answered(&mut host, &read, 0, None);
+        host.on(&signed(&asked, &KEY));
+        let settlement = format!(
+            r#"{{"success":true,"transaction":"0x{}","network":"eip155:84532"}}"#,
+            "ab".repeat(32)
+        );
+        let settlement = base64::encode(settlement.as_bytes());
+        host.on(&format!(
+            r#"{{"type":"answer","answer":{{"status":200,"headers":{{"payment-response":"{settlement}"}}}}}}"#
+        ));
+        let goods = counterfoil::hex::encode(counterfoil::digest::sha256(b"goods"));
+        let end = host.on(&format!(
+            r#"{{"type":"body","status":200,"headers":{{}},"sha256":"{goods}","length":5,"body":"Z29vZHM=","complete":true}}"#
+        ));
+        assert_eq!(text(&resolution(&end), "money"), "proven");
+        assert_eq!(states_held(&host), ["settled"]);
+        assert!(!is_settled(&host));
+        host
+    };
+    // Not there, and it can still land: nothing is concluded.
+    let mut host = delivered();
+    let read = host.intent("resume");
+    latest(&mut host, &read, 0, None);
+    assert_eq!(
+        (host.states(), states_held(&host)),
+        (vec!["sent".to_owned()], vec!["settled".to_owned()])
+    );
+    assert!(host.alerts.is_empty() && !is_settled(&host));
+    // There, and final.
+    let read = host.intent("resume");
+    answered(&mut host, &read, 1, Some((SELLER, 10_000)));
+    assert_eq!(
+        (host.states(), states_held(&host)),
+        (vec!["paid".to_owned()], vec!["settled".to_owned()])
+    );
+    assert!(host.alerts.is_empty() && is_settled(&host));
+    // Never there, and never will be.
+    let mut host = delivered();
+    host.now += 1_000;
+    let read = host.intent("resume");
+    let evidence = chain_at(NOW + 1_000, SEPOLIA, &read, 0, None);
+    let end = resolution(&host.evidence(&evidence));
+    let said = |end: &Json| (text(end, "outcome").to_owned(), text(end, "money").to_owned());
+    assert_eq!(said(&end), ("delivered".to_owned(), "none".to_owned()));
+    assert_eq!(host.alerts, ["settlement_vanished"]);
+    assert_eq!(
+        (host.states(), states_held(&host)),
+        (vec!["dead".to_owned()], Vec::new())
+    );
+    assert!(record(&host).get("delivery").is_some() && is_settled(&host));
+    let end = resolution(&host.intent("resume"));
+    assert_eq!(said(&end), ("delivered".to_owned(), "none".to_owned()));
+    assert_eq!(host.alerts.len(), 1);
+}

@@ -251,9 +251,8 @@ fn town(seed: u64, size: Size) {
     }
 }
 
-/// Hours of a town with all faults at once. `COUNTERFOIL_ALL=1` lives larger ones.
-#[test]
-fn a_town_where_everything_fails() {
+/// Seeds that failed, then new ones: of each so many, so large, so many steps at most.
+fn towns(new: u64, intents: usize, steps: u64) {
     let lines = ONCE_FAILED
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -261,13 +260,29 @@ fn a_town_where_everything_fails() {
         let (seed, intents) = line.split_once(' ').unwrap();
         (seed.parse().unwrap(), intents.parse().unwrap())
     });
-    let (count, intents) = match std::env::var("COUNTERFOIL_ALL") {
-        Ok(_) => (6, 3_000),
-        Err(_) => (4, 150),
-    };
-    let new = runs(count).into_iter().map(|seed| (seed, intents));
+    let new = runs(new).into_iter().map(|seed| (seed, intents));
     for (seed, intents) in kept.chain(new).collect::<Vec<(u64, usize)>>() {
         let seconds = 20 * intents as u64;
-        town(seed, Size { intents, seconds });
+        town(
+            seed,
+            Size {
+                intents,
+                seconds,
+                steps,
+            },
+        );
     }
+}
+
+/// Most of an hour of a town with all faults at once.
+#[test]
+fn a_town_where_everything_fails() {
+    towns(4, 150, 10_000);
+}
+
+/// Thousands of intents through many hours, every fault at once. `cargo test --test simulation -- --ignored`
+#[test]
+#[ignore = "minutes"]
+fn a_large_town_where_everything_fails() {
+    towns(2, 3_000, 60_000);
 }

@@ -67,7 +67,7 @@ fn the_journal_holds_the_bytes_before_anything_is_sent() {
     ask_signer(&mut host, &asks("c1", "", ""));
     assert_eq!(
         (text(&attempt(&host), "state"), held(&host)),
-        ("planned", vec!["reserved 10000".to_owned()])
+        ("planned", vec!["reserved 60000".to_owned()])
     );
     let unwritten = host.event(&signed(&fixture("good", "c1")));
     assert_eq!(text(&unwritten, "type"), "persist");
@@ -158,7 +158,7 @@ fn the_splits_stand_behind_the_main_transfer() {
     let asked = ask_signer(&mut host, &asks("c1", &splits, ""));
     let order = asked.get("sign").unwrap().get("transaction").unwrap();
     assert_eq!(order.get("calls").unwrap().as_array().unwrap().len(), 3);
-    assert_eq!(held(&host), ["reserved 10000"]);
+    assert_eq!(held(&host), ["reserved 60000"]);
     assert_fails(
         &host.copy().on(&signed(&fixture("good", "c1"))),
         "transaction_differs",
@@ -232,7 +232,7 @@ fn what_is_not_taken() {
             "challenge_invalid",
         ),
         (terms("0"), "challenge_invalid"),
-        (terms("50001"), "over_cap"),
+        (terms("60001"), "over_cap"),
         (swap("charge", "session"), "no_supported_payment_option"),
         (
             asks("c1", "", r#", expires="2026-09-21T14:13:20Z""#),

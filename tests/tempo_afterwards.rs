@@ -37,7 +37,7 @@ fn another_challenge_after_paying_is_never_signed() {
     }
     assert_eq!(
         (host.states(), held(&host)),
-        (vec!["sent".to_owned()], vec!["reserved 10000".to_owned()])
+        (vec!["sent".to_owned()], vec!["reserved 60000".to_owned()])
     );
 }
 
@@ -55,12 +55,10 @@ fn landed_and_challenged_again_is_paid() {
     .of(&read));
     assert_eq!(
         (host.states(), held(&host)),
-        (vec!["paid".to_owned()], vec!["settled 10000".to_owned()])
+        (vec!["paid".to_owned()], vec!["settled 60000".to_owned()])
     );
     assert_fails(&host.fetch(URL), "paid_not_delivered", "proven");
-    for (mode, code) in [("claim", "mpp_unsupported"), ("cancel", "nothing_to_cancel")] {
-        assert_fails(&host.intent(mode), code, "proven");
-    }
+    assert_fails(&host.intent("cancel"), "nothing_to_cancel", "proven");
 }
 
 /// Found by the memo alone: another transaction paid the challenge.
@@ -136,7 +134,7 @@ fn over_is_not_yet_dead() {
     assert_fails(&end, "outcome_unknown", "possible");
     assert_eq!(
         (host.states(), held(&host)),
-        (vec!["sent".to_owned()], vec!["reserved 10000".to_owned()])
+        (vec!["sent".to_owned()], vec!["reserved 60000".to_owned()])
     );
 }
 
@@ -171,7 +169,7 @@ fn after_a_proof_of_death_another_challenge_is_taken() {
             (host.states(), held(&host)),
             (
                 vec!["dead".to_owned(), "sent".to_owned()],
-                vec!["reserved 10000".to_owned()]
+                vec!["reserved 60000".to_owned()]
             )
         );
     }
@@ -200,7 +198,7 @@ fn half_a_read_is_no_proof_of_death() {
         assert_eq!(text(&end, "type"), "fail", "{}", end.to_text());
         assert_eq!(
             (host.states(), held(&host)),
-            (vec!["sent".to_owned()], vec!["reserved 10000".to_owned()])
+            (vec!["sent".to_owned()], vec!["reserved 60000".to_owned()])
         );
     }
     // Past the window nothing has to be searched.
@@ -238,12 +236,122 @@ fn a_journal_that_was_lost_meets_its_own_memo() {
     assert_fails(&end, "authorization_used", "proven");
     assert!(host.states().is_empty());
     assert_eq!(text(record(&host).get("claim").unwrap(), "transaction"), hash);
+    // Nobody knows until when it could have landed.
+    assert_fails(&host.intent("claim"), "mpp_unsupported", "proven");
+}
+
+/// The word of the token on what the transaction's inclusion cost.
+fn with_fee(evidence: &str, hash: &str, fee: &str) -> String {
+    let word = |digits: &str| format!("0x{:0>64}", digits.trim_start_matches("0x").to_lowercase());
+    let log = format!(
+        r#"{{"address":"{TOKEN}","topics":["0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef","{}","{}"],"data":"{}","blockNumber":"0x64","blockHash":"0x{}","transactionHash":"{hash}","transactionIndex":"0x0","logIndex":"0x9","removed":false}}"#,
+        word(&wasm_payer()),
+        word("feec"),
+        word(fee),
+        "ab".repeat(32)
+    );
+    let (before, receipt) = evidence
+        .split_once(r#""transactionIndex":"0x0","logs":["#)
+        .unwrap();
+    let (logs, after) = receipt.split_once("]}").unwrap();
+    format!(r#"{before}"transactionIndex":"0x0","logs":[{logs},{log}]}}{after}"#)
+}
+
+/// What is held is the price and the most that the fee could be; what is spent, what it was.
+#[test]
+fn the_fee_is_money_of_the_same_wallet() {
+    let (mut host, read) = lost_answer();
+    assert_eq!(held(&host), ["reserved 60000"]);
+    let hash = fixture("hashes", "c1");
+    let told = Told {
+        receipt: Some((&hash, true)),
+        logged: &[&hash],
+        ..NOTHING
+    };
+    let mut other = host.copy();
+    host.on(&with_fee(&told.of(&read), &hash, "4d2"));
+    assert_eq!(held(&host), ["settled 11234"]);
+    assert_eq!(text(attempt(&host).get("verdict").unwrap(), "fee"), "1234");
+    let resumed = host.intent("resume");
+    assert_eq!(
+        text(resumed.get("resolution").unwrap(), "fee"),
+        "1234",
+        "{}",
+        resumed.to_text()
+    );
+    // A receipt that shows no fee does not show that there was none.
+    other.on(&told.of(&read));
+    assert_eq!(held(&other), ["settled 60000"]);
+    assert_eq!(attempt(&other).get("verdict").unwrap().get("fee"), None);
+}
+
+/// Whoever sponsors it, the payer owes the price alone, whatever else left it in that transaction.
+#[test]
+fn a_sponsored_transaction_costs_the_price() {
+    let mut host = payer();
+    ask_signer(&mut host, &asks("c1", r#","feePayer":true"#, ""));
+    assert_eq!(held(&host), ["reserved 10000"]);
+    host.on(&signed(&fixture("good", "sponsored")));
+    let read = host.on(TIMEOUT);
+    let hash = format!("0x{}", "5e".repeat(32));
+    let told = Told {
+        logged: &[&hash],
+        ..NOTHING
+    };
+    host.on(&with_fee(&told.of(&read), &hash, "4d2"));
+    assert_eq!(held(&host), ["settled 10000"]);
+    assert_eq!(attempt(&host).get("verdict").unwrap().get("fee"), None);
+}
+
+#[test]
+fn the_fee_counts_against_every_cap() {
+    let wallet = |amount: u64| {
+        payer_with(
+            &format!(r#","perWallet":[{{"amount":"{amount}","window":60}}]"#),
+            0,
+        )
+    };
+    let mut host = wallet(59_999);
+    host.fetch(URL);
+    assert_fails(&host.on(&asks("c1", "", "")), "over_wallet_cap", "none");
+    ask_signer(&mut wallet(60_000), &asks("c1", "", ""));
+    let mut tree = payer_with(r#","perIntentTree":"59999""#, 0);
+    tree.fetch(URL);
+    assert_fails(&tree.on(&asks("c1", "", "")), "over_cap", "none");
+    // The cap for one call bounds both: the fee may take what the price leaves.
+    for (cap, fee) in [("60000", "50000"), ("15000", "5000"), ("10000", "0")] {
+        let mut host = payer();
+        host.config = host
+            .config
+            .replace(r#""perCall":"60000""#, &format!(r#""perCall":"{cap}""#));
+        let asked = ask_signer(&mut host, &asks("c1", "", ""));
+        let order = asked.get("sign").unwrap().get("transaction").unwrap();
+        assert_eq!(text(order, "maxFee"), fee, "{cap}");
+        assert_eq!(held(&host), [format!("reserved {cap}")]);
+    }
+    // A sponsor's fee is nobody's here.
+    let mut host = wallet(10_000);
+    ask_signer(&mut host, &asks("c1", r#","feePayer":true"#, ""));
 }
 
 #[test]
 fn what_is_not_passed_on() {
     let (mut host, read) = lost_answer();
-    assert_fails(&host.intent("cancel"), "mpp_unsupported", "possible");
+    // The window of 25 seconds, and the margin behind it.
+    let end = host.intent("cancel");
+    assert_fails(&end, "ends_by_itself", "possible");
+    let error = end.get("error").unwrap();
+    assert_eq!(
+        (text(error, "next"), error.get("retryAfter").unwrap().to_text()),
+        ("wait", "85".to_owned())
+    );
+    host.now += 200;
+    let late = host.intent("cancel");
+    assert_eq!(
+        late.get("error").unwrap().get("retryAfter").unwrap().to_text(),
+        "1"
+    );
+    host.now -= 200;
     let id = host::intent_id(&host);
     let start = format!(r#"{{"mode":"hand_over","intentId":"{id}","to":"worker-b"}}"#);
     assert_fails(&host.start(&start), "mpp_unsupported", "possible");

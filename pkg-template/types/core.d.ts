@@ -187,7 +187,7 @@ export function classify(answer: {
  * `paid`, more is `paid_wrong_terms`, and 0 is `paid` with money `none`.
  *
  * With `trustedBlocks` the sources are not trusted: `paid`, `dead` and `cancelled` need a proof under one of those headers, then with
- * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`). Without it a proof that holds
+ * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`; of Permit2 and on Tempo always `not_provable`). Without it a proof that holds
  * adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
  */
 export function resolve(
@@ -196,7 +196,7 @@ export function resolve(
   evidence: ChainEvidence | UnreadableEvidence | (ChainEvidence | UnreadableEvidence)[],
 ): {
   verdict: "not_yet" | "dead" | "paid" | "paid_wrong_terms" | "cancelled" | "used_or_cancelled" | "unreadable";
-  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; amount?: Amount; index?: number; provedIn?: Hex; reasons: string[];
+  money: Money; next: Next; decidableAt?: Seconds; transaction?: Hex; amount?: Amount; fee?: Amount; index?: number; provedIn?: Hex; reasons: string[];
 };
 /**
  * Raw JSON-RPC results about one Tempo payment. `receipt` is what its hash gave, null for none; absent when it was not asked or is sponsored. `logs` are all

@@ -83,7 +83,7 @@ export interface Policy {
   /** The same for what one recipient has. */
   perRecipient?: { amount: Amount; window: number }[];
   attempts?: number;
-  /** The most that the inclusion of one transaction on Tempo may cost beside its amount, in millionths of a dollar; "50000" when absent. It does not count against the other caps. */
+  /** The most that the inclusion of one transaction on Tempo may cost beside its amount, in millionths of a dollar; "50000" when absent, and no more than what `perCall` leaves beside the price. It counts against the other caps: held in full, spent as the chain shows it. */
   maxFee?: Amount;
   /** The pinned table of known tokens when absent. Of each token EIP-3009 comes first; Permit2 and Tempo are used only for a token of this list. */
   assets?: { network: Network; asset: Address }[];
@@ -132,7 +132,7 @@ export interface Payer {
   /**
    * Signs a cancellation of an authorization that was sent and has no known end, and gives the call for whoever pays its gas; written down first, the same
    * each time. It races with the payment: `resume` reads which of the two landed. `further` are the calls for the other nonces of a split payment: it is closed
-   * when all are burnt. `intent_unknown`, `nothing_to_cancel`, `permit2_unsupported`, `mpp_unsupported` (on Tempo).
+   * when all are burnt. `intent_unknown`, `nothing_to_cancel`, `permit2_unsupported`, `ends_by_itself` (on Tempo, with `retryAfter`).
    */
   cancel(intentId: string): Promise<{ to: Address; data: Hex; network: Network; further?: { to: Address; data: Hex; network: Network }[] }>;
   /**
@@ -226,6 +226,8 @@ export interface Resolution {
   intentId: string; attemptId: string; outcome: string; money: Money; next: Next; transaction?: Hex;
   /** What the chain shows of a payment by scheme `upto`. */
   amount?: Amount;
+  /** What the chain shows that the inclusion of the payer's own transaction on Tempo cost. */
+  fee?: Amount;
   /** False while the payment was only seen in a block that can still be replaced: every call and `resume` read it again until it is final. */
   final?: false;
   receipt?: string; response?: Response;

@@ -21,7 +21,7 @@ impl Claim {
         let (from, to, nonce) = (self.payer, transfer.pay_to, transfer.nonce);
         let end = Amount::from_u64(u64::MAX);
         match self.method {
-            // No claim is of a transaction: reading refuses it.
+            // A claim of a transaction has it: reading refuses one without.
             Method::Eip3009 | Method::Tempo => {
                 let one = eip3009::Authorization {
                     from,

@@ -10,6 +10,7 @@ use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
 use crate::permit2::Permit;
+use crate::tempo::Order;
 
 /// One transfer that the payment is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,9 +19,9 @@ pub struct Transfer {
     pub pay_to: Address,
     /// Atomic units that moved; with scheme `upto` it can be less than was signed for.
     pub amount: Amount,
-    /// The place in the token contract, or in Permit2, that the payment took; of Permit2 a number in its big-endian bytes.
+    /// The place in the token contract, or in Permit2, that the payment took; of Permit2 a number in its big-endian bytes, on Tempo the memo.
     pub nonce: [u8; 32],
-    /// Absent where the payer's journal was lost and the chain alone told of the payment.
+    /// Absent where the payer's journal was lost and the chain alone told of the payment; never of a transaction on Tempo.
     pub signed: Option<Signed>,
     /// The transaction that paid.
     pub transaction: Option<String>,
@@ -35,28 +36,32 @@ pub struct Signed {
     pub attempt: u64,
     /// What was signed, and under which domain.
     pub authorization: Authorization,
-    /// Its EIP-712 digest.
+    /// What was signed: its EIP-712 digest, or that of the transaction.
     pub digest: [u8; 32],
-    /// The payer's signature.
+    /// The payer's signature, or the signed transaction.
     pub signature: String,
 }
 
 impl Transfer {
-    /// Reads the members that [`Transfer::write`] adds. Errors: those of the fields with their path.
+    /// Reads the members that [`Transfer::write`] adds. Errors: those of the fields with their path, `missing_field` at `authorization` on Tempo.
     pub(super) fn from_json(json: &Json, method: Method) -> Result<Transfer, Error> {
         let number = |json: &Json| match Amount::parse(json.as_str()?) {
             Ok(number) => Ok(number.to_be_bytes()),
             Err(_) => Err(Error::new(Code::NonceInvalid, "")),
         };
+        let signed = json.read_opt("authorization", |json| Signed::from_json(json, method))?;
+        // A memo alone is looked for in a stretch that only the transaction's end names.
+        if signed.is_none() && method == Method::Tempo {
+            return Err(Error::new(Code::MissingField, "authorization"));
+        }
         Ok(Transfer {
             pay_to: json.read("payTo", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
             nonce: match method {
-                Method::Eip3009 => json.read("nonce", word)?,
+                Method::Eip3009 | Method::Tempo => json.read("nonce", word)?,
                 Method::Permit2 => json.read("nonce", number)?,
-                Method::Tempo => return Err(Error::new(Code::MppUnsupported, "method")),
             },
-            signed: json.read_opt("authorization", |json| Signed::from_json(json, method))?,
+            signed,
             transaction: json.read_opt("transaction", |json| word(json).map(hex::encode))?,
             evidence: json.read("evidence", Json::as_array)?.to_vec(),
         })
@@ -88,7 +93,7 @@ impl Signed {
                 json.read("message", Permit::from_json)?,
                 json.read("domain", Permit::chain_of)?,
             ),
-            Method::Tempo => return Err(Error::new(Code::MppUnsupported, "method")),
+            Method::Tempo => Authorization::Tempo(Box::new(json.read("message", Order::from_json)?)),
         };
         Ok(Signed {
             attempt: json.read("attempt", Json::as_u64)?,
@@ -100,16 +105,18 @@ impl Signed {
 
     fn to_json(&self) -> Json {
         let (message, domain) = match &self.authorization {
-            Authorization::Eip3009(one, domain) => (one.to_json(), domain.to_json()),
-            Authorization::Permit2(permit, chain_id) => (permit.to_json(), Permit::domain_json(*chain_id)),
-            Authorization::Tempo(order) => (order.to_json(), Json::Null),
+            Authorization::Eip3009(one, domain) => (one.to_json(), Some(domain.to_json())),
+            Authorization::Permit2(permit, chain_id) => {
+                (permit.to_json(), Some(Permit::domain_json(*chain_id)))
+            }
+            Authorization::Tempo(order) => (order.to_json(), None),
         };
         Json::object([
             ("attempt", Json::number(self.attempt)),
             ("message", message),
-            ("domain", domain),
             ("digest", encoded(&self.digest)),
             ("signature", Json::text(self.signature.as_str())),
         ])
+        .with_some("domain", domain)
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn request(state: &State, choice: &Choice, reasons: &[String], contex
         ("intentId", Json::text(state.intent_id.as_str())),
         ("reason", Json::text(reasons.first().map_or("", String::as_str))),
         ("reasons", Json::Array(reasons.iter().map(Json::text).collect())),
-        ("amount", terms.amount.to_json()),
+        ("amount", terms.cost().to_json()),
         ("network", terms.network.to_json()),
         ("asset", terms.asset.to_json()),
         ("payTo", terms.pay_to.to_json()),
@@ -122,7 +122,7 @@ fn fits(approval: &Approval, hash: &str, terms: &Terms, wallet: &Wallet, besides
     let used = sum(used.map(|entry| &entry.spent), terms);
     (&approval.network, approval.asset) == (&terms.network, terms.asset)
         && used
-            .checked_add(terms.amount)
+            .checked_add(terms.cost())
             .is_some_and(|sum| sum <= approval.amount)
 }
 

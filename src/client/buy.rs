@@ -446,7 +446,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let spent = Spent {
         network: choice.terms.network.clone(),
         asset: choice.terms.asset,
-        amount: choice.terms.amount,
+        amount: choice.terms.cost(),
         at: context.now,
         state: SpentState::Reserved,
         to: choice.terms.shares.clone(),

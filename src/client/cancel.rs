@@ -5,18 +5,19 @@
 //! like any other end: a final cancellation closes the generation, a transfer is the purchase.
 
 use super::record::{Intent, Status};
-use super::{done, fail, may_sign, persist, sign, Context, Effect, Phase, State, Then};
+use super::{done, fail, may_sign, persist, sign, Context, Effect, Failure, Phase, State, Then};
 use crate::attempt::{self, Attempt};
-use crate::authorization::{Authorization, Method};
+use crate::authorization::Authorization;
 use crate::eip3009::Cancellation;
 use crate::eip712::Domain;
 use crate::error::{Code, Error};
+use crate::evidence;
 use crate::hex;
 use crate::json::Json;
 
 /// Asks for the signature, unless it was given before. Refused, in this order: `intent_unknown`, `nothing_to_cancel`: the intent
 /// has an answer, or no authorization of it is sent and unresolved; `intent_handed_over`; `permit2_unsupported`: Permit2 takes no signature for it, its owner
-/// invalidates the nonce with a transaction of its own.
+/// invalidates the nonce with a transaction of its own; `ends_by_itself`: a transaction on Tempo, with the seconds until its end can be read.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let Some(intent) = &state.intent else {
         return Ok(fail(state, Code::IntentUnknown.into()));
@@ -31,14 +32,14 @@ pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, E
         return Ok(fail(state, Code::IntentHandedOver.into()));
     }
     state.part = 0;
-    ask_signer(state)
+    ask_signer(state, context)
 }
 
-fn ask_signer(state: &mut State) -> Result<Effect, Error> {
+fn ask_signer(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     let slot = state.current()?.slot(state.part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
     let Some((cancellation, domain)) = cancellation(slot.authorization) else {
-        return Ok(fail(state, uncancellable(slot.authorization).into()));
+        return Ok(fail(state, uncancellable(slot.authorization, context)));
     };
     let effect = Effect::Sign(Json::object([
         ("typedData", cancellation.typed_data(domain)),
@@ -67,10 +68,13 @@ fn cancellation(signed: &Authorization) -> Option<(Cancellation, &Domain)> {
 }
 
 /// Why there is none: no signature burns the nonce of a permit, and a transaction ends by itself.
-fn uncancellable(signed: &Authorization) -> Code {
-    match signed.method() {
-        Method::Tempo => Code::MppUnsupported,
-        Method::Eip3009 | Method::Permit2 => Code::Permit2Unsupported,
+fn uncancellable(signed: &Authorization, context: Context<'_>) -> Failure {
+    match signed {
+        Authorization::Tempo(order) => {
+            let over = evidence::decidable_at(&order.payment);
+            Failure::from(Code::EndsByItself).after(Some(over.saturating_sub(context.now).max(1)))
+        }
+        Authorization::Eip3009(..) | Authorization::Permit2(..) => Code::Permit2Unsupported.into(),
     }
 }
 
@@ -81,7 +85,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     let slot = attempt.slot(part);
     let slot = slot.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
     let Some((cancellation, domain)) = cancellation(slot.authorization) else {
-        return Ok(fail(state, uncancellable(slot.authorization).into()));
+        return Ok(fail(state, uncancellable(slot.authorization, context)));
     };
     if context.config.contract_wallet {
         // `v`, `r`, `s` is all that this call of the token takes.
@@ -102,7 +106,7 @@ pub(super) fn on_signed(state: &mut State, signature: &str, context: Context<'_>
     }
     if part < attempt.parts.len() {
         state.part += 1;
-        return ask_signer(state);
+        return ask_signer(state, context);
     }
     Ok(persist(state, None, Then::Cancelling, context))
 }

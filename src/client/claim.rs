@@ -17,7 +17,7 @@ use crate::x402::settlement_response;
 
 /// Asks for the signature, unless the same claim was signed before. Refused, in this order: `intent_unknown`, `claim_delivered`,
 /// `paid_wrong_terms`, `partly_paid`, an intent that is unresolved with the code that says how, `payment_in_flight` while the answer may
-/// still be had, `claim_unpaid`, `mpp_unsupported` on Tempo, `split_unsupported` for a split payment whose signatures are not in this journal; `receipt_invalid` for a
+/// still be had, `claim_unpaid`, `mpp_unsupported` for a transaction on Tempo, `split_unsupported` for a split payment, whose signatures are not in this journal; `receipt_invalid` for a
 /// receipt that is about another payment.
 pub(super) fn begin(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if let Some(failure) = refusal(state, context) {
@@ -49,12 +49,8 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
         _ if intent.claim.is_none() || moved_nothing(intent) => Some(Code::ClaimUnpaid.into()),
-        // A claim speaks of authorizations.
-        _ if intent
-            .rail
-            .as_ref()
-            .is_some_and(|rail| rail.method == Method::Tempo) =>
-        {
+        // Of a transaction the memo alone does not say when to look for it.
+        _ if is_on_tempo(intent) && paid(intent).is_none() => {
             Some(Failure::from(Code::MppUnsupported).money(Money::Proven))
         }
         _ if is_split(intent) && paid(intent).is_none() => {
@@ -68,6 +64,11 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
 fn moved_nothing(intent: &Intent) -> bool {
     let paid = paid(intent).map(|(_, attempt)| attempt);
     paid.is_some_and(|attempt| attempt.slots().all(|slot| moved(attempt, &slot) == Amount::ZERO))
+}
+
+fn is_on_tempo(intent: &Intent) -> bool {
+    let rail = intent.rail.as_ref();
+    rail.is_some_and(|rail| rail.method == Method::Tempo)
 }
 
 /// Where the journal was lost, the offer says how many transfers there were; of which of them the chain told is known of one alone.
@@ -184,6 +185,7 @@ fn signed(number: u64, attempt: &Attempt, transaction: Option<&str>) -> Result<V
     let transactions = core::iter::once(transaction).chain(parts);
     let transfer = |(slot, transaction): (Slot, Option<&str>)| {
         let one = slot.authorization;
+        let signature = slot.signature.unwrap_or_default();
         Ok(Transfer {
             pay_to: one.to(),
             amount: moved(attempt, &slot),
@@ -191,8 +193,8 @@ fn signed(number: u64, attempt: &Attempt, transaction: Option<&str>) -> Result<V
             signed: Some(Signed {
                 attempt: number,
                 authorization: one.clone(),
-                digest: one.digest()?,
-                signature: slot.signature.unwrap_or_default().to_owned(),
+                digest: one.digest_in(signature)?,
+                signature: signature.to_owned(),
             }),
             transaction: transaction.map(str::to_ascii_lowercase),
             evidence: slot.evidence.to_vec(),
@@ -249,18 +251,16 @@ fn timeline(intent: &Intent, held: &Json, known: bool) -> Result<Vec<Event>, Err
 
 /// The same claim is the same bytes: only when it is made is no reason to sign it anew.
 fn signed_before(intent: &Intent, claim: &Claim) -> bool {
-    let file = intent
-        .claim
-        .as_ref()
-        .and_then(|held| held.get("file")?.as_str().ok());
-    file.and_then(|file| claim::parse(file).ok())
-        .is_some_and(|(before, _)| {
-            before
-                == Claim {
-                    at: before.at,
-                    ..claim.clone()
-                }
-        })
+    let held = intent.claim.as_ref();
+    let file = held.and_then(|held| held.get("file")?.as_str().ok());
+    let before = file.and_then(|file| claim::parse(file).ok());
+    before.is_some_and(|(before, _)| {
+        let again = Claim {
+            at: before.at,
+            ..claim.clone()
+        };
+        matches!((before.body(), again.body()), (Ok(before), Ok(again)) if before == again)
+    })
 }
 
 /// The signature is the payer's, and the file is written down before it leaves.

@@ -16,7 +16,6 @@ pub(super) fn transaction(terms: &Terms, due: &Due, context: Context<'_>) -> Res
     let end = context.now.saturating_add(length);
     let expires = terms.dictated.and_then(|dictated| dictated.expires);
     let before = expires.map_or(end, |expires| end.min(expires));
-    let max_fee = context.config.policy.max_fee();
-    let order = Order::new(due, payer, (chain_id, terms.asset), before, max_fee);
+    let order = Order::new(due, payer, (chain_id, terms.asset), before, terms.fee);
     Ok(Authorization::Tempo(Box::new(order)))
 }

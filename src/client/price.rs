@@ -54,7 +54,7 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
     if signed >= context.config.policy.attempts() {
         return Ok(fail(state, Code::AttemptsExhausted.into()));
     }
-    if budget(state).is_some_and(|budget| choice.terms.amount > budget) {
+    if budget(state).is_some_and(|budget| choice.terms.cost() > budget) {
         return Ok(fail(state, Error::new(Code::OverCap, "intent.budget").into()));
     }
     let besides = own_reservation(state);

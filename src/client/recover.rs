@@ -56,6 +56,9 @@ pub(super) fn resume(state: &mut State, context: Context<'_>) -> Result<Effect, 
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid if state.intent()?.status == Status::Delivered => Ok(done(state, "delivered")),
         attempt::State::Paid => retry::fetch_answer(state, context),
+        attempt::State::Dead | attempt::State::Cancelled if state.intent()?.status == Status::Delivered => {
+            Ok(done(state, "delivered"))
+        }
         attempt::State::Dead | attempt::State::Cancelled => Ok(done(state, "unpaid")),
         attempt::State::WrongTerms => Ok(done(state, "paid_wrong_terms")),
         attempt::State::PartlyPaid => Ok(done(state, "partly_paid")),
@@ -229,8 +232,12 @@ pub(super) fn on_evidence(
             let then = Then::Fail(Code::PaidWrongTerms.into());
             Ok(persist(state, change, then, context))
         }
-        VerdictKind::Dead => on_void(state, attempt::State::Dead, &verdict, evidence, context),
+        VerdictKind::Dead => {
+            tell_if_said(state)?;
+            on_void(state, attempt::State::Dead, &verdict, evidence, context)
+        }
         VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {
+            tell_if_said(state)?;
             on_void(state, attempt::State::Cancelled, &verdict, evidence, context)
         }
         // The final block may lie behind a payment that has just landed.
@@ -309,10 +316,12 @@ pub(super) fn mark_wrong_terms(
 /// The nonce is used: in a final block, nothing else that was signed for it can land any more.
 fn spent(intent: &mut Intent, verdict: &Verdict) -> Option<WalletChange> {
     let last = !verdict.is_provisional();
+    let price = intent.current().map(|attempt| attempt.authorization.value());
+    // With scheme `upto` the maximum was held, and only this much moved; on Tempo with the most that the fee could be.
+    let moved = verdict.amount.or_else(|| price?.checked_add(verdict.fee?));
     last.then(|| {
         close_siblings(intent, attempt::State::Dead);
-        match verdict.amount {
-            // With scheme `upto` the maximum was held, and only this much moved.
+        match moved {
             Some(amount) => WalletChange::SpendOnly(intent.reservation(), amount),
             None => WalletChange::Spend(intent.reservation()),
         }
@@ -343,6 +352,15 @@ fn overstated(attempt: &Attempt, verdict: &Verdict) -> bool {
     let said = attempt.settlement.as_deref().map(settlement_response::parse);
     let said = said.and_then(Result::ok).and_then(|response| response.amount);
     matches!((said, verdict.amount), (Some(said), Some(moved)) if said != moved)
+}
+
+/// Nothing moved and nothing can any more. Where the seller said otherwise, that is told: an answer that was had stays had.
+pub(super) fn tell_if_said(state: &mut State) -> Result<(), Error> {
+    if state.current()?.is_said_settled() {
+        let finding = told::finding(state, Code::SettlementVanished);
+        state.alerts.push(finding);
+    }
+    Ok(())
 }
 
 /// Proven: nothing signed under this nonce can land any more.

@@ -216,6 +216,7 @@ fn paid(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
 
 /// No part moved, and none ever will.
 fn void(state: &mut State, burnt: bool, context: Context<'_>) -> Result<Effect, Error> {
+    recover::tell_if_said(state)?;
     let mode = state.start.mode;
     let intent = state.intent_mut()?;
     let reservation = intent.reservation();

@@ -75,8 +75,8 @@ fn settled_amount(attempt: &Attempt) -> Option<Json> {
         .map(|amount| amount.to_json())
 }
 
-/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, transaction?, final?, receipt?}`; `amount` is what the
-/// chain shows of a payment by scheme `upto`, `final` is false while the block of the payment can still be replaced.
+/// Where a purchase stands: `{intentId, attemptId, outcome, money, next, amount?, fee?, transaction?, final?, receipt?}`; `amount` is what the
+/// chain shows of a payment by scheme `upto`, `fee` what it shows of a fee on Tempo, `final` is false while the block of the payment can still be replaced.
 pub(super) fn resolution(state: &State, outcome: &str) -> Json {
     let attempt = state.attempt();
     let (money, next) = standing(state, outcome);
@@ -91,6 +91,12 @@ pub(super) fn resolution(state: &State, outcome: &str) -> Json {
         ("next", Json::text(next.as_str())),
     ])
     .with_some("amount", attempt.and_then(settled_amount))
+    .with_some(
+        "fee",
+        attempt
+            .and_then(|attempt| attempt.verdict.as_ref()?.get("fee"))
+            .cloned(),
+    )
     .with_some(
         "transaction",
         attempt.and_then(Attempt::settled_in).map(Json::String),
@@ -132,7 +138,10 @@ fn standing(state: &State, outcome: &str) -> (Money, Next) {
     let settled = state
         .attempt()
         .is_some_and(|attempt| attempt.state == attempt::State::Paid || attempt.is_said_settled());
+    let void = state.attempt().is_some() && state.intent.as_ref().is_some_and(Intent::all_void);
     match outcome {
+        // Whatever the seller said, the chain proves that nothing moved.
+        "delivered" if void => (Money::None, Next::Stop),
         "settled" | "delivered" if settled => (Money::Proven, Next::Stop),
         "settled" | "delivered" => (Money::Possible, Next::ReadChain),
         "paid_not_delivered" | "released" => (Money::Proven, Next::Claim),

@@ -20,7 +20,7 @@ use alloy_primitives::U256;
 
 use super::logs::{self, Transfer};
 use super::rpc::{self, Block, Log, Reason, Receipt, Word};
-use super::{finality, weigh, Context, Proofs, Verdict, VerdictKind};
+use super::{finality, unprovable, Context, Verdict, VerdictKind};
 use crate::amount::Amount;
 use crate::error::Money;
 use crate::hex;
@@ -153,8 +153,7 @@ pub(super) fn decide(permits: &[Permit], context: &Context, evidence: &[Json]) -
         false => unused(source, context, permits, first, told),
         true => used(source, context, permits, first, told),
     }?;
-    // Nothing of this is proven under a header: with trusted blocks no verdict that decides stands.
-    Ok(weigh(verdict, context, &Proofs::default()))
+    Ok(unprovable(verdict, context))
 }
 
 fn is_set(word: &Word, permit: &Permit) -> bool {

@@ -19,7 +19,7 @@
 
 use super::logs::TRANSFER;
 use super::rpc::{self, Block, Log, Reason, Receipt, Word};
-use super::{finality, weigh, Context, Proofs, Verdict, VerdictKind};
+use super::{finality, unprovable, Context, Verdict, VerdictKind};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::{Money, Next};
@@ -142,8 +142,7 @@ pub(super) fn decide(payment: &Payment, context: &Context, evidence: &[Json]) ->
             Some(_) => by_memo(source, context, payment, &found)?,
         },
     };
-    // Nothing of this is proven under a header: with trusted blocks no verdict that decides stands.
-    Ok(weigh(verdict, context, &Proofs::default()))
+    Ok(unprovable(verdict, context))
 }
 
 /// What the logs hold.
@@ -293,6 +292,9 @@ fn settled(
             )
         },
     };
+    if whole && payment.hash == Some(receipt.transaction) {
+        verdict.fee = fee(&all, payment);
+    }
     verdict.transaction = Some(hex::encode(receipt.transaction));
     verdict.position = all
         .iter()
@@ -315,6 +317,19 @@ fn settled(
         verdict.reasons.push("duplicate_transfer".to_owned());
     }
     Ok(verdict)
+}
+
+/// What left the payer in its own transaction beside the payment, which is nothing else than the payment. A receipt that shows nothing of it
+/// proves nothing: then it is not known.
+fn fee(all: &[(&Log, Transfer)], payment: &Payment) -> Option<Amount> {
+    let add = |sum: Amount, one: &Transfer| sum.checked_add(one.amount);
+    let mut left = all.iter().map(|(_, one)| one);
+    let mut due = core::iter::once(&payment.primary).chain(&payment.splits);
+    let (left, due) = (
+        left.try_fold(Amount::ZERO, add)?,
+        due.try_fold(Amount::ZERO, add)?,
+    );
+    left.checked_sub(due).filter(|fee| *fee > Amount::ZERO)
 }
 
 /// Logs tell of the memo, and no receipt by hash does.
@@ -348,9 +363,14 @@ fn by_memo(source: &Source, context: &Context, payment: &Payment, found: &Found)
     Ok(verdict)
 }
 
+/// The time of the first block at which nothing means never.
+pub fn decidable_at(payment: &Payment) -> Seconds {
+    payment.valid_before.saturating_add(MARGIN)
+}
+
 /// Neither read tells of money that moved.
 fn nothing(source: &Source, context: &Context, payment: &Payment, found: &Found) -> Result<Verdict, Reason> {
-    let over = payment.valid_before.saturating_add(MARGIN);
+    let over = decidable_at(payment);
     let not_yet = |reason| {
         let mut verdict = Verdict::new(VerdictKind::NotYet, &[reason]);
         verdict.decidable_at = Some(over);

@@ -59,6 +59,8 @@ pub struct Verdict {
     pub position: Option<(u64, u64)>,
     /// How much moved, where less could than was signed for: scheme `upto`.
     pub amount: Option<Amount>,
+    /// What the transaction's inclusion cost the payer in the same token, where its receipt shows that. Only on Tempo.
+    pub fee: Option<Amount>,
     /// Where money moved again for the same, in the order of the chain: `(transaction, place)` of each further transfer on the same terms.
     /// Only on Tempo, where nothing keeps one challenge from being paid twice.
     pub again: Vec<([u8; 32], (u64, u64))>,
@@ -88,6 +90,7 @@ impl Verdict {
             transaction: None,
             position: None,
             amount: None,
+            fee: None,
             again: Vec::new(),
             index: None,
             proved_in: None,
@@ -115,7 +118,7 @@ impl Verdict {
         self.reasons.iter().any(|reason| reason == "not_final")
     }
 
-    /// `{verdict, money, next, decidableAt?, transaction?, amount?, again?, index?, provedIn?, reasons}`; `again` are transactions.
+    /// `{verdict, money, next, decidableAt?, transaction?, amount?, fee?, again?, index?, provedIn?, reasons}`; `again` are transactions.
     pub fn to_json(&self) -> Json {
         let again = self.again.iter().map(|(hash, _)| Json::text(hex::encode(hash)));
         let again: Vec<Json> = again.collect();
@@ -127,6 +130,7 @@ impl Verdict {
         .with_some("decidableAt", self.decidable_at.map(Json::number))
         .with_some("transaction", self.transaction.as_deref().map(Json::text))
         .with_some("amount", self.amount.map(|amount| amount.to_json()))
+        .with_some("fee", self.fee.map(|fee| fee.to_json()))
         .with_some("again", (!again.is_empty()).then_some(Json::Array(again)))
         .with_some(
             "index",

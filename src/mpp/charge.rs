@@ -158,6 +158,7 @@ impl Charge {
             pay_to: due.primary.to,
             shares: shares.collect(),
             amount: self.amount,
+            fee: Amount::ZERO,
             max_timeout: TEMPO_WINDOW,
             dictated: Some(Dictated {
                 nonce: due.memo,
@@ -194,6 +195,7 @@ impl Charge {
                 amount: charge.amount,
             }],
             amount: charge.amount,
+            fee: Amount::ZERO,
             max_timeout: u64::MAX,
             signing: Signing::Eip3009(Domain {
                 name: token.name.to_owned(),

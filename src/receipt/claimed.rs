@@ -13,6 +13,7 @@ use crate::evidence::{self, Verdict, VerdictKind};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
+use crate::mpp::charge;
 use crate::mpp::receipt::{self, Receipt};
 use crate::quote;
 use crate::x402::payment_required::{Share, Signing, Terms};
@@ -95,16 +96,17 @@ fn bought(claim: &Claim, checks: &mut Checks) -> Result<(), Error> {
 /// Every transfer is a share of the offer, and every share a transfer.
 fn as_offered(claim: &Claim, terms: &Terms, checks: &mut Checks) {
     const ID: &str = "authorization.terms";
+    let shares = due(terms);
     let transfers = claim.parts.len() + 1;
-    if terms.shares.len() != transfers {
-        return checks.equal(ID, &terms.shares.len(), &transfers);
+    if shares.len() != transfers {
+        return checks.equal(ID, &shares.len(), &transfers);
     }
     if terms.signing.method() != claim.method {
         return checks.equal(ID, &terms.signing.method().as_str(), &claim.method.as_str());
     }
     let each: Vec<_> = claim
         .transfers()
-        .zip(&terms.shares)
+        .zip(&shares)
         .map(|(transfer, share)| {
             let mut one = checks.beside();
             one.compare(ID, is_share(claim, terms, transfer, share), || {
@@ -124,16 +126,30 @@ fn as_offered(claim: &Claim, terms: &Terms, checks: &mut Checks) {
     checks.worst(ID, &each);
 }
 
+/// The shares of the offer; one transaction pays them all.
+fn due(terms: &Terms) -> Vec<Share> {
+    match terms.signing {
+        Signing::Tempo(_) => vec![Share {
+            to: terms.pay_to,
+            amount: terms.amount,
+        }],
+        _ => terms.shares.clone(),
+    }
+}
+
 /// What was signed is the share; with scheme `upto` no more than it moved, and the facilitator is the offer's.
 fn is_share(claim: &Claim, terms: &Terms, transfer: &Transfer, share: &Share) -> bool {
     let upto = matches!(terms.signing, Signing::Upto(_));
     let signed = transfer.signed.as_ref().map(|signed| &signed.authorization);
     let whole = signed.is_none_or(|signed| signed.value() == share.amount);
-    let facilitator = match signed {
+    let as_dictated = match signed {
         Some(Authorization::Permit2(permit, _)) => match terms.signing {
             Signing::Upto(facilitator) => permit.facilitator == Some(facilitator),
             _ => permit.facilitator.is_none(),
         },
+        Some(Authorization::Tempo(order)) => {
+            matches!(&terms.signing, Signing::Tempo(due) if order.pays(due))
+        }
         _ => true,
     };
     let amount = match upto {
@@ -143,7 +159,7 @@ fn is_share(claim: &Claim, terms: &Terms, transfer: &Transfer, share: &Share) ->
     (transfer.pay_to, &terms.network, terms.asset) == (share.to, &claim.network, claim.asset)
         && amount
         && whole
-        && facilitator
+        && as_dictated
 }
 
 /// The authorizations that paid, each check over all of them.
@@ -177,7 +193,7 @@ fn of_signed(claim: &Claim, signed: &Signed, checks: &mut Checks) -> Result<(), 
             checks.skip("authorization.domain", "A transaction is signed under no domain.")
         }
     }
-    let digest = signed.authorization.digest()?;
+    let digest = signed.authorization.digest_in(&signed.signature)?;
     checks.equal_bytes("authorization.digest", &digest, &signed.digest);
     let signer = signed.authorization.recover(&signed.signature);
     material::signed_by(checks, "authorization.signature", &claim.payer, signer);
@@ -206,6 +222,7 @@ fn nonce(claim: &Claim, transfer: &Transfer, index: u64, checks: &mut Checks) ->
     } = claim;
     let (id, generation) = (&claim.intent_id, claim.generation);
     let expected = match (claim.challenge()?, claim.method) {
+        (Some(challenge), Method::Tempo) => charge::memo(&challenge, None),
         (Some(challenge), _) => challenge.nonce(),
         (None, _) if claim.keyed => {
             checks.skip(
@@ -322,17 +339,14 @@ fn describe(claim: &Claim, verdict: Option<&Verdict>) -> Subject {
 pub(super) fn targets(json: &Json) -> Result<Json, Error> {
     let (claim, _) = Claim::from_json(json)?;
     let number = claim.first.signed.as_ref().map_or(0, |signed| signed.attempt);
-    let permit2 = claim.method == Method::Permit2;
+    let attempt_id = format!("{}/{number}", claim.intent_id);
     let target = |transfer: &Transfer| {
-        Json::object([
-            ("network", claim.network.to_json()),
-            ("asset", claim.asset.to_json()),
-            ("payer", claim.payer.to_json()),
-            ("nonce", Json::text(claim.authorization(transfer).nonce_text())),
-            ("attemptId", Json::text(format!("{}/{number}", claim.intent_id))),
-        ])
-        .with_some("method", permit2.then(|| Json::text(Method::Permit2.as_str())))
-        .with_some("transaction", transfer.transaction.as_deref().map(Json::text))
+        let transaction = transfer.transaction.as_deref().map(Json::text);
+        let target = claim.authorization(transfer).target()?;
+        Ok(target
+            .with("attemptId", Json::text(attempt_id.as_str()))
+            .with_some("transaction", transaction))
     };
-    Ok(Json::Array(claim.transfers().map(target).collect()))
+    let targets = claim.transfers().map(target).collect::<Result<_, Error>>();
+    Ok(Json::Array(targets?))
 }

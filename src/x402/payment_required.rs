@@ -55,6 +55,9 @@ pub struct Terms {
     pub pay_to: Address,
     /// Atomic units of the asset: all of the price, and with scheme `upto` the most of it.
     pub amount: Amount,
+    /// The most that its inclusion may cost the payer besides, in the same token: of a transaction on Tempo that nobody sponsors, as the
+    /// policy bounds it; else nothing.
+    pub fee: Amount,
     /// Who receives it, each by an authorization of its own: the recipient alone, or of a split payment the recipient and the others. On Tempo
     /// one transaction pays all of them.
     pub shares: Vec<Share>,
@@ -100,6 +103,12 @@ impl Signing {
 }
 
 impl Terms {
+    /// What may leave the wallet in all. A sum that overflows is the largest number there is.
+    pub fn cost(&self) -> Amount {
+        let most = Amount::from_be_bytes([0xff; 32]);
+        self.amount.checked_add(self.fee).unwrap_or(most)
+    }
+
     /// The token's domain. Error: `no_supported_payment_option` at `extra.assetTransferMethod`, where EIP-3009 is not the method.
     pub fn domain(&self) -> Result<&Domain, Error> {
         match &self.signing {
@@ -312,6 +321,7 @@ impl Offer {
             asset,
             pay_to,
             amount,
+            fee: Amount::ZERO,
             max_timeout,
             signing,
             dictated: None,

@@ -25,7 +25,7 @@ pub fn payer() -> Host {
 /// One that can read the chain, with more of a policy.
 pub fn payer_with(more: &str, resends: u64) -> Host {
     let policy = format!(
-        r#"{{"perCall":"50000","maxWindow":60,"assets":[{{"network":"eip155:42431","asset":"{TOKEN}"}}]{more}}}"#
+        r#"{{"perCall":"60000","maxWindow":60,"assets":[{{"network":"eip155:42431","asset":"{TOKEN}"}}]{more}}}"#
     );
     let mut host = Host::resending(&policy, false, resends);
     host.config = host.config.replace(

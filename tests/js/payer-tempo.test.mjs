@@ -4,9 +4,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
-import { createPayer, findConflicts, verifyReceipt } from "counterfoil";
+import { canonicalize, claimDigest, createPayer, findConflicts, verifyReceipt } from "counterfoil";
 import { challengeMemo, parseCredential, resolveTempo, tempoPayment } from "counterfoil/core";
 import { readEvidence } from "counterfoil/node";
+import { evidenceTargets, signDigest } from "counterfoil/raw";
 import { KEYS } from "../../demo/chain.mjs";
 import { REALM, SECRET, serve } from "./mpp-service.mjs";
 import { counted, openJournal, thrown } from "./payer-stage.mjs";
@@ -46,7 +47,7 @@ const another = () => ({ id: `transaction-${String((purchases += 1)).padStart(16
 const signs = (change) => tempoSigner(chain.client, account, change);
 
 function buyer({ signTempo = signs(), journal = openJournal(), policy, ...rest } = {}) {
-  const allowed = { perCall: "20000", assets: [{ network: NETWORK, asset: TOKEN }], ...policy };
+  const allowed = { perCall: "60000", assets: [{ network: NETWORK, asset: TOKEN }], ...policy };
   const signer = counted();
   const alerts = [];
   return { alerts, signer, signTempo, journal, payer: createPayer({ signer, ...(signTempo && { signTempo }), journal, clock, rpc: { [NETWORK]: chain.url }, onAlert: (finding) => alerts.push(finding), ...rest, policy: allowed }) };
@@ -109,7 +110,8 @@ test("shares of several recipients go in one transaction", async () => {
   assert.equal(await (await payer.fetch(seller.url, { intent: another() })).text(), "the report");
   const [{ attempts, intentId }] = await journal.intents();
   assert.deepEqual(attempts[0].tempoPayment.transfers.map(({ amount }) => amount), ["7000", "2000", "1000"]);
-  assert.deepEqual((await journal.held()).map(({ amount }) => amount), ["10000"]);
+  // The price, and the most that the fee could be, which nobody has read yet.
+  assert.deepEqual((await journal.held()).map(({ amount }) => amount), ["60000"]);
   assert.equal(BigInt((await seller.logs())[0].data), 7000n);
   assert.notEqual(verifyReceipt(await payer.export(intentId)).verdict, "failed");
 });
@@ -222,4 +224,88 @@ test("kept and challenged again: nothing new is signed before the proof of death
   await chain.rpc("eth_sendRawTransaction", [payload.signature]).catch(() => {});
   await chain.finalizedAt(Number((await chain.block()).timestamp) + 1);
   assert.equal(await seller.transfers(), 0);
+});
+
+test("what its inclusion cost counts against the wallet, as the chain shows it", async () => {
+  const seller = await market({ fault: "cut" });
+  const { payer, journal } = buyer();
+  await thrown(payer.fetch(seller.url, { intent: another() }));
+  const [{ transactionHash, topics }] = await seller.logs();
+  await chain.finalized();
+  const [resolution] = await payer.resume();
+  const receipt = await chain.rpc("eth_getTransactionReceipt", [transactionHash]);
+  const left = receipt.logs.filter((log) => log.topics[0] === TRANSFER && log.topics[1] === topics[1]).reduce((sum, { data }) => sum + BigInt(data), 0n);
+  assert.ok(left > 10_000n && left < 60_000n, String(left));
+  assert.deepEqual((await journal.held()).map(({ amount, state }) => [amount, state]), [[String(left), "settled"]]);
+  assert.equal(resolution.fee, String(left - 10_000n));
+});
+
+test("paid and no answer: the claim is verified by whoever reads the chain, and what was changed in it is found", async () => {
+  const seller = await market({ fault: "cut" });
+  const { payer, journal, signTempo } = buyer();
+  await thrown(payer.fetch(seller.url, { intent: another() }));
+  await chain.finalized();
+  await payer.resume();
+  const [{ intentId }] = await journal.intents();
+  const claim = await payer.claim(intentId);
+  assert.equal(await payer.claim(intentId), claim);
+  const file = JSON.parse(claim);
+  assert.deepEqual([file.v, file.protocol, file.method, file.amount, file.payTo.toLowerCase()], [2, "mpp", "tempo", "10000", seller.payTo]);
+  assert.equal(file.authorization.signature, parseCredential(seller.credentials[0]).payload.signature);
+  const [target] = evidenceTargets(claim);
+  assert.deepEqual([target.method, target.nonce, target.hash], ["tempo", file.nonce, file.transaction]);
+  const evidence = await readEvidence([chain.url, chain.url], target);
+  const report = verifyReceipt(claim, { evidence });
+  assert.deepEqual([report.verdict, report.checks.filter(({ state }) => state === "fail")], ["verified", []]);
+  assert.equal(verifyReceipt(claim).verdict, "incomplete");
+  assert.equal(signTempo.calls, 1);
+
+  // Signed anew by the payer itself, so that only what it says can be wrong.
+  const key = Buffer.from(KEYS.payer.slice(2), "hex");
+  const resigned = (change) => {
+    const { signature, ...rest } = structuredClone(file);
+    change(rest);
+    const text = canonicalize(JSON.stringify({ ...rest, signature }));
+    return canonicalize(JSON.stringify({ ...rest, signature: signDigest(claimDigest(text).digest, key) }));
+  };
+  assert.equal(verifyReceipt(resigned(() => {}), { evidence }).verdict, "verified");
+  const flip = (hex) => `${hex.slice(0, -1)}${hex.endsWith("1") ? 2 : 1}`;
+  const other = privateKeyToAccount(KEYS.facilitator).address;
+  const lies = {
+    "authorization.terms": (one) => (one.amount = "10001"),
+    "authorization.nonce": (one) => (one.nonce = flip(one.nonce)),
+    "authorization.digest": (one) => (one.authorization.digest = flip(one.authorization.digest)),
+    "authorization.signature": (one) => (one.authorization.message.validBefore += 1),
+    "record.consistent": (one) => (one.payer = one.proof_of_payment.fromAddress = other),
+    "quote.hash": (one) => (one.quoteHash = flip(one.quoteHash)),
+    "settlement.transaction": (one) => (one.transaction = one.proof_of_payment.txHash = flip(one.transaction)),
+  };
+  for (const [id, change] of Object.entries(lies)) {
+    const { verdict, checks } = verifyReceipt(resigned(change), { evidence });
+    assert.deepEqual([verdict, checks.find((check) => check.id === id)?.state], ["failed", "fail"], id);
+  }
+  for (const [change, code] of [[(one) => delete one.authorization, "missing_field"], [(one) => (one.method = "eip3009"), "receipt_invalid"]]) {
+    assert.throws(() => verifyReceipt(resigned(change)), { name: "CounterfoilError" }, code);
+  }
+});
+
+test("cancelled while it is unknown: it ends by itself, and says when", async () => {
+  const seller = await market({ fault: "sit" });
+  const { payer, journal } = buyer();
+  await thrown(payer.fetch(seller.url, { intent: another(), signal: AbortSignal.timeout(3000) }));
+  const [{ intentId }] = await journal.intents();
+  const error = await thrown(payer.cancel(intentId));
+  assert.deepEqual([error.code, error.next, error.money], ["ends_by_itself", "wait", "possible"]);
+  assert.ok(error.retryAfter > 0 && error.retryAfter <= 85, String(error.retryAfter));
+});
+
+test("under trusted blocks nothing of it counts, and the reason says why", async () => {
+  const seller = await market({ fault: "cut" });
+  const { payer, journal } = buyer({ trustedBlocks: [`0x${"ab".repeat(32)}`] });
+  const error = await thrown(payer.fetch(seller.url, { intent: another(), signal: AbortSignal.timeout(4000) }));
+  assert.equal(await seller.transfers(), 1);
+  assert.notEqual(error.money, "proven");
+  const [{ attempts: [{ state, verdict }] }] = await journal.intents();
+  assert.deepEqual([state, verdict.verdict, verdict.reasons], ["sent", "unreadable", ["not_provable"]]);
+  assert.deepEqual((await journal.held()).map(({ state }) => state), ["reserved"]);
 });

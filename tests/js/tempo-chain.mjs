@@ -18,12 +18,17 @@ export const TOKEN = "0x20C0000000000000000000000000000000000001";
 const TRANSFER_WITH_MEMO = "0x57bc7354aa85aed339e000bccffabbc529466af35f0772c8f8ee1145927de7f0";
 const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 
+/** A client of viem; `fetch` carries its requests. */
+export function clientOf(url, fetch = globalThis.fetch) {
+  const chain = { ...tempoModerato, rpcUrls: { default: { http: [url] } } };
+  return createClient({ chain, transport: http(url, { fetchFn: (...args) => fetch(...args) }) });
+}
+
 /** Starts it with a first block in the past, so that what is searched for begins behind it. */
 export async function startTempo() {
   const begin = Math.floor(Date.now() / 1000) - 900;
   const { url, stop } = await startNode(["--network", "tempo", "--hardfork", "T3", "--chain-id", "42431", "--timestamp", String(begin)]);
-  const chain = { ...tempoModerato, rpcUrls: { default: { http: [url] } } };
-  const client = createClient({ chain, transport: http(url) });
+  const client = clientOf(url);
   const rpc = (method, params = []) => client.request({ method, params });
   /** Every transfer with a memo to this account. */
   const paid = (payTo) => rpc("eth_getLogs", [{ address: TOKEN, topics: [TRANSFER_WITH_MEMO, null, word(payTo)], fromBlock: "0x0", toBlock: "latest" }]);

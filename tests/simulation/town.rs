@@ -2,6 +2,7 @@
 //! every fault at once. One step is one effect of one worker; the laws are asked after each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State, Step};
 use counterfoil::json::{self, Json};
@@ -25,14 +26,18 @@ const SECRET: [u8; 32] = [7; 32];
 const JOURNAL_OF: [usize; 6] = [0, 0, 0, 0, 1, 2];
 const JOURNALS: usize = 3;
 const LEASE: u64 = 30;
-/// Buyers, each with a wallet.
+/// Buyers, each with a wallet, and so many intents for each where there are more of them.
 const BUYERS: usize = 12;
+const OF_EACH: usize = 50;
+/// From so many steps on a town tells how far it is.
+const LONG: u64 = 20_000;
 
-/// A town's size: intents, and seconds until it is left to settle.
+/// A town's size: intents, and seconds until it is left to settle, or steps, whichever end first.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub intents: usize,
     pub seconds: u64,
+    pub steps: u64,
 }
 
 #[derive(Default)]
@@ -55,6 +60,7 @@ struct Task {
 
 #[derive(Clone, Debug, Default)]
 pub struct Told {
+    pub seconds: u64,
     pub steps: u64,
     pub calls: u64,
     pub kills: u64,
@@ -86,7 +92,8 @@ pub struct Town {
 
 impl Town {
     pub fn new(seed: u64, size: Size) -> Town {
-        let keys: Vec<[u8; 32]> = (0..BUYERS).map(|buyer| [buyer as u8 + 0x31; 32]).collect();
+        let buyers = BUYERS.max(size.intents / OF_EACH);
+        let keys: Vec<[u8; 32]> = (0..buyers).map(|buyer| [buyer as u8 + 0x31; 32]).collect();
         let configs = keys.iter().map(config).collect();
         Town {
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
@@ -134,17 +141,23 @@ impl Town {
     }
 
     fn id(&self, intent: usize) -> String {
-        let payer = self.configs[intent % BUYERS].payer;
+        let payer = self.configs[intent % self.keys.len()].payer;
         intent::explicit_intent_id(&payer, &order(intent)).unwrap()
     }
 
     // ------------------------------------------------------------ the course of things
 
     pub fn live(&mut self) -> Result<Told, String> {
-        let end = self.now + self.size.seconds;
-        while self.now < end {
+        let begun = self.now;
+        let mut hour = 0;
+        while self.now - begun < self.size.seconds && self.told.steps < self.size.steps {
             self.turn()?;
+            if (self.now - begun) / 3_600 > hour {
+                hour = (self.now - begun) / 3_600;
+                self.progress(&format!("hour {hour}"));
+            }
         }
+        self.told.seconds = self.now - begun;
         self.settle()?;
         self.books()?;
         self.told.landed = self
@@ -155,6 +168,19 @@ impl Town {
             .count();
         self.told.reorganisations = self.chain.reorganisations;
         Ok(self.told.clone())
+    }
+
+    /// Past the capture of the test's output: a long run is watched while it lasts.
+    fn progress(&self, when: &str) {
+        if self.size.steps >= LONG {
+            let Told {
+                steps, calls, kills, ..
+            } = self.told;
+            let landed = self.chain.slots.len();
+            let line =
+                format!("town {when}: {steps} steps, {calls} calls, {kills} kills, {landed} nonces used\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
+        }
     }
 
     fn turn(&mut self) -> Result<(), String> {
@@ -320,7 +346,7 @@ impl Town {
             _ => self.now + skew,
         };
         Context {
-            config: &self.configs[intent % BUYERS],
+            config: &self.configs[intent % self.keys.len()],
             secret: Some(&SECRET),
             now,
         }
@@ -537,7 +563,7 @@ impl Town {
             }
         }
         let entry = format!("{}#", self.id(intent));
-        let wallet = format!("wallet/{}", self.configs[intent % BUYERS].payer);
+        let wallet = format!("wallet/{}", self.configs[intent % self.keys.len()].payer);
         let wallet = self.journals[journal].rows.get(&wallet);
         if held && !wallet.is_some_and(|(_, wallet)| wallet.contains(&entry)) {
             return Err(format!(
@@ -570,8 +596,8 @@ impl Town {
             }
         }
         let digest = hex::decode_array(&text(what, "digest")).unwrap();
-        let bytes =
-            checked::sign_digest(&digest, &self.keys[intent % BUYERS]).map_err(|error| error.to_string())?;
+        let bytes = checked::sign_digest(&digest, &self.keys[intent % self.keys.len()])
+            .map_err(|error| error.to_string())?;
         Ok(Event::Signed(hex::encode(bytes)))
     }
 
@@ -759,6 +785,7 @@ impl Town {
         }
         self.pass(2 * FINAL_LAG)?;
         for journal in 0..JOURNALS {
+            self.progress(&format!("settling journal {journal}"));
             let worker = JOURNAL_OF.iter().position(|of| *of == journal).unwrap();
             for intent in 0..self.size.intents {
                 if self.record(journal, intent).is_none() {
@@ -822,7 +849,7 @@ impl Town {
     fn books(&mut self) -> Result<(), String> {
         for journal in 0..JOURNALS {
             let (mut settled, mut moved) = (0, 0);
-            for buyer in 0..BUYERS {
+            for buyer in 0..self.keys.len() {
                 let key = format!("wallet/{}", self.configs[buyer].payer);
                 let Some((_, wallet)) = self.journals[journal].rows.get(&key) else {
                     continue;
