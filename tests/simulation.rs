@@ -284,5 +284,5 @@ fn a_town_where_everything_fails() {
 #[test]
 #[ignore = "minutes"]
 fn a_large_town_where_everything_fails() {
-    towns(2, 3_000, 60_000);
+    towns(6, 3_000, 60_000);
 }
