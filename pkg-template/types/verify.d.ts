@@ -106,7 +106,7 @@ export interface LineageView {
   totals: LineageCost[];
   /** In the order of the tree, each intent before its hand-over, its attempts and what is below it. */
   rows: LineageRow[];
-  counters: { needsApproval: number; unknown: number; conflict: number; duplicateCharge: number; refundOwed: number };
+  counters: { needsApproval: number; unknown: number; conflict: number; duplicateCharge: number; notDelivered: number; refundOwed: number };
   /** What a person has to look at, the urgent first. */
   actions: Finding[];
   /** Conflicts and drift. */

@@ -119,6 +119,11 @@ pub(super) fn view(
                 .count() as u64,
         )
     };
+    let undelivered = Json::text(Code::PaidNotDelivered.as_str());
+    let undelivered = alerts
+        .iter()
+        .filter(|action| action.get("code") == Some(&undelivered))
+        .count();
     let counters = Json::object([
         ("needsApproval", rows(NEEDS_APPROVAL)),
         ("unknown", rows(UNKNOWN)),
@@ -131,6 +136,7 @@ pub(super) fn view(
             ]),
         ),
         ("duplicateCharge", count(&[Code::DuplicateCharge])),
+        ("notDelivered", Json::number(undelivered as u64)),
         (
             "refundOwed",
             Json::number(total.values().filter(|cost| cost.owed > Amount::ZERO).count() as u64),

@@ -18,12 +18,12 @@ async function opened(...names) {
 const part = (page, name) => page.locator(`[data-part="${name}"]`);
 const counters = (page) => page.locator(".counter").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.dataset.counter, Number(one.querySelector("strong").textContent)])));
 const rows = (page) => page.locator(".room [role=row]").evaluateAll((all) => all.map((row) => row.querySelector(".name .label").textContent));
-const NONE = { needsApproval: 0, unknown: 0, conflict: 0, duplicateCharge: 0, refundOwed: 0 };
+const NONE = { needsApproval: 0, unknown: 0, conflict: 0, duplicateCharge: 0, notDelivered: 0, refundOwed: 0 };
 
 test("what has to be done comes first: what, how much, who, and the next safe step", async () => {
   const cases = [
-    [["charged-twice-buyer-a", "charged-twice-buyer-b"], { duplicateCharge: 1, refundOwed: 1 }, [/Charged twice/, /Weather in Oslo in May/, /Owed back to you\s*0\.01 USDC/, /Who can act\s*You/, /pay the second transfer back/]],
-    [["paid-without-delivery"], {}, [/Paid, and nothing was delivered/, /Fish prices/, /0\.02 USDC/, /towards the seller/, /Do not pay again/]],
+    [["charged-twice-buyer-a", "charged-twice-buyer-b"], { duplicateCharge: 1, refundOwed: 1 }, [/Charged twice/, /Weather in Oslo in May/, /Owed back to you\s*0\.01 USDC/, /Paid to\s*0x98[0-9a-zA-Z]{38}/, /The second transfer\s*0x[0-9a-f]{64}/, /Who can act\s*You/, /pay the second transfer back/]],
+    [["paid-without-delivery"], { notDelivered: 1 }, [/Paid, and nothing was delivered/, /Fish prices/, /0\.02 USDC/, /Paid to\s*0x54[0-9a-zA-Z]{38}/, /towards the seller/, /Do not pay again/]],
     [["unknown-in-flight"], { unknown: 1 }, [/Nobody knows yet whether this was paid/, /Map of the north/, /0\.03 USDC/, /Whoever runs the agent/, /Read the chain first/]],
     [["needs-approval"], { needsApproval: 1 }, [/Waits for your approval/, /The complete atlas/, /0\.25 USDC/, /Approve or refuse it/]],
     [["all-well"], {}, [/Nothing for you to do/]],

@@ -1,7 +1,8 @@
 // What a person has to do, before anything else: what happened, the money at stake, who can act, the next safe step. All of it is the core's word.
 
 import { element, symbol } from "../build.mjs";
-import { money } from "./money.mjs";
+import { visibleAscii } from "../core.mjs";
+import { money, placeOf } from "./money.mjs";
 import { nameOf } from "./row.mjs";
 import { stepOf, titleOf, whoActs } from "./words.mjs";
 
@@ -43,11 +44,13 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
     element("h3", {}, symbol(ICONS[code] ?? (urgent ? "state-alert" : "state-note")), titleOf(code)),
     element("p", { class: "what" }, element("strong", {}, name), element("span", {}, ` ${why}`)),
     element("dl", {},
-      stake ? line(MONEY[code] ?? "At stake", [stake, refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
+      stake ? line(MONEY[code] ?? "At stake", [stake, element("span", { class: "note" }, ` on ${placeOf(network ?? row?.network ?? "")}`), refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
+      row?.payTo ? line(code === "approval_needed" ? "Would go to" : "Paid to", element("code", {}, visibleAscii(row.payTo))) : undefined,
+      code === "duplicate_charge" && row?.transaction ? line("The second transfer", element("code", {}, visibleAscii(row.transaction))) : undefined,
       line("Who can act", whoActs(next, code)),
       line("Next safe step", STEPS[code] ?? stepOf(next))),
     element("p", { class: "ways" },
-      code === "approval_needed" ? element("button", { type: "button", class: "button strong", onclick: () => on.answer(ids[0]) }, "Approve or refuse", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
+      code === "approval_needed" ? element("button", { type: "button", class: "button strong", onclick: () => on.answer(ids[0]) }, "Approve or refuse…", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
       pair.length === 2 ? element("button", { type: "button", class: "button", onclick: () => on.compare(pair, code) }, "Compare the two", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
       element("button", { type: "button", class: "button", onclick: () => on.show(ids[0], tries.at(-1)) }, "Show in the tree", element("span", { class: "unseen" }, `: ${name}`))));
 }
@@ -55,8 +58,8 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
 const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid", approval_needed: "Would be paid", outcome_unknown: "Perhaps paid" };
 /** The same step as the core's, for a person who is not the agent. */
 const STEPS = {
-  approval_needed: "Approve or refuse it. Nothing is signed or sent until you do.",
+  approval_needed: "Approve or refuse it. Until you approve, nothing is signed and nothing is paid.",
   duplicate_charge: "Ask the seller to pay the second transfer back, and show both transactions.",
-  paid_not_delivered: "Do not pay again. Show the seller the claim (payer.claim), and ask for the answer or the money back.",
-  outcome_unknown: "Do not pay again. Read the chain first: npx counterfoil resume <journal> --rpc <network>=<url>",
+  paid_not_delivered: "Do not pay again. Send the seller the claim file, which whoever runs the agent gets from payer.claim, and ask for the answer or the money back.",
+  outcome_unknown: "Do not pay again. Read the chain first, which pays and signs nothing: npx counterfoil resume <journal> --rpc <network>=<url>",
 };

@@ -72,7 +72,7 @@ const CELLS = {
   cost: (row) => {
     if (row.kind === "intent" && row.budget !== undefined) {
       const { network, asset } = row.spent?.[0] ?? {};
-      return [element("span", { class: "of" }, "of "), amountOf(row.budget, network, asset)];
+      return [element("span", { class: "of" }, "budget "), amountOf(row.budget, network, asset)];
     }
     if (row.cost === undefined) return "";
     return [amountOf(row.cost, row.network, row.asset), " ", element("span", { class: "unit" }, unitOf(row.network, row.asset))];

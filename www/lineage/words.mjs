@@ -24,7 +24,8 @@ export const COUNTERS = {
   unknown: ["Unknown", (row) => row.state === "unknown"],
   conflict: ["Conflict", (row) => row.flags.some((flag) => CONFLICTS.includes(flag))],
   duplicateCharge: ["Charged twice", (row) => row.flags.includes("duplicate_charge")],
-  refundOwed: ["Refund owed", (row) => row.flags.includes("duplicate_charge") || Boolean(row.spent?.some(({ refundOwed }) => refundOwed !== "0"))],
+  notDelivered: ["Paid, not delivered", (row) => row.flags.includes("paid_not_delivered")],
+  refundOwed: ["Owed back to you", (row) => row.flags.includes("duplicate_charge") || Boolean(row.spent?.some(({ refundOwed }) => refundOwed !== "0"))],
 };
 const CONFLICTS = ["payment_identifier_conflict", "transaction_claimed_twice", "paid_wrong_terms"];
 
@@ -55,18 +56,19 @@ const FLAGS = { duplicate_charge: "Charged twice", paid_not_delivered: "Nothing 
 /** The same in two or three words. */
 export const flagOf = (code) => (Object.hasOwn(FLAGS, code) ? FLAGS[code] : titleOf(code));
 
+const AGENT = "Whoever runs the agent: you, if it is yours";
 const WHO = {
   ask_human: "You, or whoever may decide about this money",
   wait: "Nobody yet: time decides",
-  read_chain: "Whoever runs the agent",
-  resend_same: "Whoever runs the agent",
-  read_order: "Whoever runs the agent",
-  lookup_receipt: "Whoever runs the agent",
+  read_chain: AGENT,
+  resend_same: AGENT,
+  read_order: AGENT,
+  lookup_receipt: AGENT,
   claim: "You, towards the seller",
   stop: "Nobody: it is closed",
 };
 /** Who can act on it. An unknown payment waits by itself, but whoever runs the agent can end the waiting. */
-export const whoActs = (next, code) => (code !== "outcome_unknown" && Object.hasOwn(WHO, next) ? WHO[next] : "Whoever runs the agent");
+export const whoActs = (next, code) => (code !== "outcome_unknown" && Object.hasOwn(WHO, next) ? WHO[next] : AGENT);
 
 let told;
 /** The next safe step in a sentence, as the core words it. */

@@ -31,7 +31,7 @@ const STATES = {
   given: ["→", "handed over", "soft"],
   taken: ["→", "taken over", "soft"],
 };
-const COUNTERS = { needsApproval: "needs approval", unknown: "unknown", conflict: "conflict", duplicateCharge: "duplicate charge", refundOwed: "refund owed" };
+const COUNTERS = { needsApproval: "needs approval", unknown: "unknown", conflict: "conflict", duplicateCharge: "duplicate charge", notDelivered: "not delivered", refundOwed: "refund owed" };
 
 /** Shows the lineage in `files`. Gives the exit status. */
 export async function run(files, given) {
