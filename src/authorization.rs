@@ -90,6 +90,14 @@ impl Authorization {
         }
     }
 
+    /// The most that it may cost the payer: its value, and on Tempo the fee beside it. Nothing where no amount is so large.
+    pub fn cost(&self) -> Option<Amount> {
+        match self {
+            Authorization::Tempo(order) => order.amount().checked_add(order.max_fee),
+            _ => Some(self.value()),
+        }
+    }
+
     /// Whether less may move than was signed for: scheme `upto`.
     pub fn is_upto(&self) -> bool {
         matches!(self, Authorization::Permit2(permit, _) if permit.facilitator.is_some())

@@ -206,10 +206,11 @@ impl Intent {
     pub fn held(&self, now: Seconds) -> Result<Reservation, Error> {
         let rail = self.rail.as_ref();
         let rail = rail.ok_or_else(|| Error::new(Code::StateInvalid, "rail"))?;
+        let too_much = || Error::new(Code::AmountInvalid, "attempts");
         let live = self.attempts.iter().filter(|attempt| attempt.state.is_live());
         let mut largest = BTreeMap::new();
         for slot in live.flat_map(Attempt::slots) {
-            let amount = slot.authorization.value();
+            let amount = slot.authorization.cost().ok_or_else(too_much)?;
             let entry = largest.entry(slot.authorization.nonce()).or_insert(amount);
             *entry = amount.max(*entry);
         }
@@ -219,7 +220,7 @@ impl Intent {
             spent: Spent {
                 network: rail.network.clone(),
                 asset: rail.asset,
-                amount: sum.ok_or_else(|| Error::new(Code::AmountInvalid, "attempts"))?,
+                amount: sum.ok_or_else(too_much)?,
                 at: now,
                 state: SpentState::Reserved,
                 to: Vec::new(),
