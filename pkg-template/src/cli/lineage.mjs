@@ -75,7 +75,8 @@ function show({ root, rows, totals, counters, actions, flags }, reports, files) 
   }
   if (!totals.length) print("  Nothing was spent.");
   const counted = Object.entries(COUNTERS).map(([name, word]) => paint(counters[name] ? "bad" : "soft", `${word} ${counters[name]}`));
-  print(`  ${counted.join("   ")}`);
+  // Three to a line, for 80 columns.
+  for (let at = 0; at < counted.length; at += 3) print(`  ${counted.slice(at, at + 3).join("   ")}`);
   chains(reports, files);
   todo(actions);
   print();
