@@ -148,7 +148,7 @@ fn js(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
     npm_ci(&root().join("tests/js/mppx"))?;
-    node_tests("tests/js", |node| {
+    node_tests("tests/js", 2, |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
 }
@@ -157,7 +157,7 @@ fn js(all: bool) -> Result<Count> {
 fn gateway(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
-    node_tests("tests/gateway", |node| {
+    node_tests("tests/gateway", 2, |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
 }
@@ -167,7 +167,7 @@ fn examples(all: bool) -> Result<Count> {
     install()?;
     npm_ci(&root().join("demo"))?;
     npm_ci(&root().join("examples"))?;
-    node_tests("examples/test", |node| {
+    node_tests("examples/test", 1, |node| {
         node.env("COUNTERFOIL_ALL", if all { "1" } else { "" });
     })
 }
@@ -195,7 +195,7 @@ fn page() -> Result<Count> {
     install()?;
     // The chain and the seller of the purchases in a page, and viem.
     npm_ci(&root().join("demo"))?;
-    node_tests("tests/page", |node| {
+    node_tests("tests/page", 1, |node| {
         node.env("CHROMIUM", &chromium);
         if let Some(firefox) = &firefox {
             node.env("FIREFOX", firefox);
@@ -264,13 +264,17 @@ fn has_tests(folder: &Path) -> Result<bool> {
     Ok(!test_files(folder)?.is_empty())
 }
 
-fn node_tests(folder: &str, prepare: impl FnOnce(&mut Command)) -> Result<Count> {
+/// The tests of a folder, so many files at once: most of their time they wait for blocks and leases, and by itself Node takes one file less than
+/// there are cores.
+fn node_tests(folder: &str, at_once: usize, prepare: impl FnOnce(&mut Command)) -> Result<Count> {
     let files = test_files(Path::new(folder))?;
     if files.is_empty() {
         bail!("{folder} holds no test");
     }
     let mut node = command("node");
-    node.args(["--test", "--test-reporter=spec"]).args(files);
+    node.args(["--test", "--test-reporter=spec"])
+        .arg(format!("--test-concurrency={at_once}"))
+        .args(files);
     prepare(&mut node);
     counted(&mut node)
 }
