@@ -49,6 +49,11 @@ impl Amount {
         self.0.checked_add(other.0).map(Amount)
     }
 
+    /// Sum. One that overflows is the largest number there is.
+    pub fn saturating_add(self, other: Amount) -> Amount {
+        Amount(self.0.saturating_add(other.0))
+    }
+
     /// Difference, unless it is below zero.
     pub fn checked_sub(self, other: Amount) -> Option<Amount> {
         self.0.checked_sub(other.0).map(Amount)

@@ -311,12 +311,9 @@ impl Attempt {
 
     /// The atomic units of all its authorizations together. A sum that overflows is the largest number there is.
     pub fn value(&self) -> Amount {
-        let largest = Amount::from_be_bytes([0xff; 32]);
         self.slots()
-            .try_fold(Amount::ZERO, |sum, slot| {
-                sum.checked_add(slot.authorization.value())
-            })
-            .unwrap_or(largest)
+            .map(|slot| slot.authorization.value())
+            .fold(Amount::ZERO, Amount::saturating_add)
     }
 
     /// Whether money was seen to move in a block that can still be replaced, and in no final one.

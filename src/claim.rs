@@ -257,8 +257,8 @@ impl Claim {
     /// What moved in all. A sum that overflows is the largest number there is.
     pub fn total(&self) -> Amount {
         self.transfers()
-            .try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount))
-            .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+            .map(|one| one.amount)
+            .fold(Amount::ZERO, Amount::saturating_add)
     }
 
     /// The challenge that was paid, where it was one. Errors: those of the challenge.

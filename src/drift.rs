@@ -177,7 +177,7 @@ impl Habit {
 /// Whether so much spent by many small children is nine tenths of a budget.
 pub fn is_approach(budget: Amount, mut children: impl ExactSizeIterator<Item = Amount> + Clone) -> bool {
     children.len() >= MANY
-        && times(children.clone().fold(Amount::ZERO, plus), 10) >= times(budget, 9)
+        && times(children.clone().fold(Amount::ZERO, Amount::saturating_add), 10) >= times(budget, 9)
         && children.all(|spent| times(spent, 4) <= budget)
 }
 
@@ -187,13 +187,7 @@ pub fn is_just_below(threshold: Amount, amount: Amount) -> bool {
 }
 
 fn times(amount: Amount, n: usize) -> Amount {
-    (0..n).fold(Amount::ZERO, |sum, _| plus(sum, amount))
-}
-
-/// A sum that overflows is the largest number there is.
-pub fn plus(one: Amount, other: Amount) -> Amount {
-    one.checked_add(other)
-        .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+    (0..n).fold(Amount::ZERO, |sum, _| sum.saturating_add(amount))
 }
 
 /// What becomes of a call that drifts, before anything is signed for it.

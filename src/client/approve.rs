@@ -72,10 +72,10 @@ pub(super) fn request(state: &State, choice: &Choice, reasons: &[String], contex
 
 /// What is held and spent of one token. A sum that overflows is the largest number there is.
 pub(super) fn sum<'a>(entries: impl Iterator<Item = &'a Spent>, terms: &Terms) -> Amount {
-    let mut entries = entries.filter(|entry| entry.is_on(terms));
     entries
-        .try_fold(Amount::ZERO, |sum, entry| sum.checked_add(entry.amount))
-        .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+        .filter(|entry| entry.is_on(terms))
+        .map(|entry| entry.amount)
+        .fold(Amount::ZERO, Amount::saturating_add)
 }
 
 /// Whether two questions about one intent are the same: what was spent since, and when it was asked, may differ.

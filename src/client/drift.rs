@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::record::{Paths, Reservation};
 use super::{Context, State};
 use crate::amount::Amount;
-use crate::drift::{self, plus, Call, Habit, Mark, Rule};
+use crate::drift::{self, Call, Habit, Mark, Rule};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::policy::{Decision, SpentState};
@@ -124,12 +124,12 @@ pub(super) fn approach(
         let summed = entry.is_sum() && entry.intent_id() == place.intent_id;
         if let Some(child) = below(&path).or_else(|| summed.then(|| entry.id.clone())) {
             let sum = children.entry(child).or_insert(Amount::ZERO);
-            *sum = plus(*sum, entry.spent.amount);
+            *sum = sum.saturating_add(entry.spent.amount);
         }
     }
     let before = drift::is_approach(budget, children.values().copied());
     let sum = children.entry(own).or_insert(Amount::ZERO);
-    *sum = plus(*sum, terms.amount);
+    *sum = sum.saturating_add(terms.amount);
     match !before && drift::is_approach(budget, children.values().copied()) {
         true => policy
             .ask_of(rule, Code::DriftCapApproach, "capApproach")

@@ -8,7 +8,6 @@ use crate::amount::Amount;
 use crate::authorization::Authorization;
 use crate::conflict::purchase::{Purchase, SlotKey, Transfer};
 use crate::conflict::{OwedBack, Purchases};
-use crate::drift::plus;
 use crate::evidence::{self, Context, VerdictKind};
 use crate::json::Json;
 use crate::network::Network;
@@ -42,16 +41,16 @@ impl Cost {
     /// Both together.
     pub fn and(self, other: Cost) -> Cost {
         Cost {
-            settled: plus(self.settled, other.settled),
-            reserved: plus(self.reserved, other.reserved),
-            owed: plus(self.owed, other.owed),
-            refunded: plus(self.refunded, other.refunded),
+            settled: self.settled.saturating_add(other.settled),
+            reserved: self.reserved.saturating_add(other.reserved),
+            owed: self.owed.saturating_add(other.owed),
+            refunded: self.refunded.saturating_add(other.refunded),
         }
     }
 
     /// What counts against a cap.
     pub fn spent(self) -> Amount {
-        plus(self.settled, self.reserved)
+        self.settled.saturating_add(self.reserved)
     }
 
     pub fn to_json(self, (network, asset): &Token) -> Json {

@@ -18,7 +18,7 @@ use super::family::{time, Family, Member};
 use super::Options;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::drift::{self, is_approach, is_just_below, plus, Habit, SPLIT, WINDOW};
+use crate::drift::{self, is_approach, is_just_below, Habit, SPLIT, WINDOW};
 use crate::error::Code;
 use crate::finding::{Finding, Severity};
 use crate::sorting::sort_by;
@@ -122,7 +122,7 @@ fn approaches(family: &Family, calls: &[Call], found: &mut Vec<Finding>) {
             let [child, above] = step else { continue };
             let (children, last) = below.entry(above).or_insert_with(|| (BTreeMap::new(), call));
             let sum = children.entry(child).or_insert(Amount::ZERO);
-            *sum = plus(*sum, call.amount);
+            *sum = sum.saturating_add(call.amount);
             *last = call;
         }
     }

@@ -9,7 +9,6 @@ use super::Sources;
 use crate::amount::Amount;
 use crate::approval::Approval;
 use crate::conflict::{self, purchase};
-use crate::drift::plus;
 use crate::error::Error;
 use crate::hex;
 use crate::intent;
@@ -239,7 +238,7 @@ fn used(bundles: &[Json]) -> BTreeMap<String, Amount> {
             .and_then(|amount| Amount::from_json(amount).ok());
         if let Some((hash, amount)) = named.zip(amount) {
             let sum = used.entry(hash).or_insert(Amount::ZERO);
-            *sum = plus(*sum, amount);
+            *sum = sum.saturating_add(amount);
         }
     }
     used
@@ -273,7 +272,7 @@ fn budgets(family: &Family, sums: &BTreeMap<String, Costs>, bundles: &[Json], ch
                     || family.above(member.id).contains(&approval.intent_id.as_str()))
         };
         let covered = approvals.iter().filter(covers);
-        let room = covered.fold(budget, |sum, approval| plus(sum, approval.amount));
+        let room = covered.fold(budget, |sum, approval| sum.saturating_add(approval.amount));
         let why = format!(
             "bad_lineage: {} of {budget} is spent, held or unknown below it.",
             cost.spent()

@@ -8,7 +8,6 @@ use super::family::{time, Family, Member};
 use super::{drift, node, Options};
 use crate::amount::Amount;
 use crate::conflict::{self, Purchases};
-use crate::drift::plus;
 use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
 use crate::hex;
@@ -308,7 +307,7 @@ impl Shown<'_, '_> {
                 };
                 let (state, by) = match *standing {
                     Standing::Moved(by) if mine => {
-                        sum.settled = plus(sum.settled, moved.and_then(|one| one.amount).unwrap_or(value));
+                        sum.settled = sum.settled.saturating_add(moved.and_then(|one| one.amount).unwrap_or(value));
                         (SETTLED, Some(by.as_str()))
                     }
                     // Another authorization of the same nonce took its place.
@@ -316,11 +315,11 @@ impl Shown<'_, '_> {
                     Standing::Void => (FAILED, Some("chain")),
                     Standing::Unsigned => (PREPARED, None),
                     Standing::Sent => {
-                        sum.reserved = plus(sum.reserved, held);
+                        sum.reserved = sum.reserved.saturating_add(held);
                         (SENT, None)
                     }
                     Standing::Unknown => {
-                        sum.reserved = plus(sum.reserved, held);
+                        sum.reserved = sum.reserved.saturating_add(held);
                         (UNKNOWN, None)
                     }
                 };
@@ -391,7 +390,7 @@ impl Shown<'_, '_> {
             .with_some("transaction", attempt.transaction.map(Json::text));
             if let Some(token) = token {
                 let running = self.running.entry(token.clone()).or_insert(Amount::ZERO);
-                *running = plus(*running, cost.spent());
+                *running = running.saturating_add(cost.spent());
                 row = row
                     .with("network", token.0.to_json())
                     .with("asset", token.1.to_json())

@@ -354,10 +354,8 @@ impl<'a> Attempt<'a> {
     pub fn value(&self) -> Amount {
         self.slots()
             .filter(|one| !self.is_partly_paid() || one.verdict() == Some("paid"))
-            .try_fold(Amount::ZERO, |sum, one| {
-                sum.checked_add(one.authorization.value())
-            })
-            .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+            .map(|one| one.authorization.value())
+            .fold(Amount::ZERO, Amount::saturating_add)
     }
 
     /// What the last read of this authorization says.

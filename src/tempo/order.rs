@@ -77,8 +77,8 @@ impl Order {
     /// Atomic units of the token, all transfers together. A sum that overflows is the largest number there is.
     pub fn amount(&self) -> Amount {
         self.transfers()
-            .try_fold(Amount::ZERO, |sum, one| sum.checked_add(one.amount))
-            .unwrap_or(Amount::from_be_bytes([0xff; 32]))
+            .map(|one| one.amount)
+            .fold(Amount::ZERO, Amount::saturating_add)
     }
 
     /// Whether it is what these dues make, by whatever window.

@@ -105,8 +105,7 @@ impl Signing {
 impl Terms {
     /// What may leave the wallet in all. A sum that overflows is the largest number there is.
     pub fn cost(&self) -> Amount {
-        let most = Amount::from_be_bytes([0xff; 32]);
-        self.amount.checked_add(self.fee).unwrap_or(most)
+        self.amount.saturating_add(self.fee)
     }
 
     /// The token's domain. Error: `no_supported_payment_option` at `extra.assetTransferMethod`, where EIP-3009 is not the method.
