@@ -46,10 +46,6 @@ pub struct Approval {
     pub amount: Amount,
 }
 
-fn word(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
-}
-
 /// The hash of a request, as the document names it. Error: `number_out_of_range`.
 pub fn request_hash(request: &Json) -> Result<[u8; 32], Error> {
     digest::tagged(REQUEST_TAG, request)
@@ -69,14 +65,14 @@ impl Approval {
         let approval = Approval {
             at: json.read("at", Json::as_u64)?,
             expires_at: json.read("expiresAt", Json::as_u64)?,
-            request: json.read("request", word)?,
+            request: json.read("request", Json::as_hex)?,
             payer: json.read("payer", Address::from_json)?,
             intent_id: json.read("intentId", Json::as_string)?,
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
         };
-        let hash = json.read("hash", word)?;
+        let hash = json.read("hash", Json::as_hex)?;
         let signature = json.read("signature", Json::as_string)?;
         // One document has one text: nothing stands in it that is not read, and nothing in two forms.
         let whole = approval.body().with("hash", Json::text(hex::encode(hash)));

@@ -384,7 +384,7 @@ impl Attempt {
     pub fn from_json(json: &Json) -> Result<Attempt, Error> {
         Ok(Attempt {
             attempt_id: json.read("attemptId", Json::as_string)?,
-            quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
             payment_id: json.read_opt("paymentId", Json::as_string)?,
             generation: json.read("generation", Json::as_u64)?,
             authorization: Authorization::read(json)?,

@@ -109,10 +109,6 @@ fn invalid(field: &str) -> Error {
     Error::new(Code::ReceiptInvalid, field)
 }
 
-fn word(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
-}
-
 fn encoded(bytes: &[u8; 32]) -> Json {
     Json::text(hex::encode(bytes))
 }
@@ -151,8 +147,8 @@ impl Claim {
             at: json.read("at", Json::as_u64)?,
             intent_id: json.read("intentId", Json::as_string)?,
             request: json.read("request", Request::from_json)?,
-            fingerprint: json.read("request", |request| request.read("fingerprint", word))?,
-            quote_hash: json.read("quoteHash", word)?,
+            fingerprint: json.read("request", |request| request.read("fingerprint", Json::as_hex))?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
             requirements: json.require("requirements")?.clone(),
             protocol: json
                 .read_opt("protocol", Protocol::from_json)?
@@ -172,11 +168,11 @@ impl Claim {
             })?,
             generation: json.read("generation", Json::as_u64)?,
             keyed: json.read("keyed", Json::as_bool)?,
-            payment_id_hash: json.read_opt("paymentIdHash", word)?,
+            payment_id_hash: json.read_opt("paymentIdHash", Json::as_hex)?,
             provisional: json.read_opt("final", Json::as_bool)? == Some(false),
             settlement: json.read_opt("settlement", Json::as_string)?,
             receipt: json.read_opt("receipt", Json::as_string)?,
-            response_sha256: json.read_opt("responseSha256", word)?,
+            response_sha256: json.read_opt("responseSha256", Json::as_hex)?,
             timeline: json.read("timeline", |list| list.as_list(Event::from_json))?,
             statement: json.read("statement", Statement::from_json)?,
         })

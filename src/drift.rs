@@ -116,11 +116,10 @@ impl Mark {
 
     /// Reads [`Mark::to_json`]. Errors: those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Mark, Error> {
-        let word = |json: &Json| hex::decode_array(json.as_str()?);
         Ok(Mark {
-            operation: json.read("operation", word)?,
-            arguments: json.read("arguments", word)?,
-            fingerprint: json.read("fingerprint", word)?,
+            operation: json.read("operation", Json::as_hex)?,
+            arguments: json.read("arguments", Json::as_hex)?,
+            fingerprint: json.read("fingerprint", Json::as_hex)?,
         })
     }
 }

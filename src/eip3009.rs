@@ -54,7 +54,7 @@ impl Authorization {
     /// `address_checksum`, `amount_invalid`, `amount_must_be_string`, `nonce_invalid`.
     pub fn from_json(json: &Json) -> Result<Authorization, Error> {
         let nonce =
-            |json: &Json| hex::decode_array(json.as_str()?).map_err(|_| Error::new(Code::NonceInvalid, ""));
+            |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(Authorization {
             from: json.read("from", Address::from_json)?,
             to: json.read("to", Address::from_json)?,

@@ -29,7 +29,6 @@ use crate::address::Address;
 use crate::authorization::Authorization as Signed;
 use crate::eip3009::Authorization;
 use crate::error::{Error, Money};
-use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::permit2::Permit;
@@ -98,7 +97,7 @@ impl Context {
 
 /// A list of block hashes. Errors: `invalid_type`, `hex_invalid`.
 pub fn block_hashes(json: &Json) -> Result<Vec<[u8; 32]>, Error> {
-    json.as_list(|hash| hex::decode_array(hash.as_str()?))
+    json.as_list(Json::as_hex)
 }
 
 /// A list of layouts. Errors: those of [`Layout::from_json`].

@@ -49,7 +49,7 @@ impl Request {
     pub fn from_json(json: &Json) -> Result<Self, Error> {
         let method = json.read("method", Json::as_str)?;
         let url = json.read("url", Json::as_str)?;
-        let body = json.read("bodySha256", |text| hex::decode_array(text.as_str()?))?;
+        let body = json.read("bodySha256", Json::as_hex)?;
         Request::with_digest(method, url, body)
     }
 

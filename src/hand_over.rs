@@ -66,7 +66,7 @@ impl Slot {
             method: json.read("method", Method::from_json)?,
             generation: json.read("generation", Json::as_u64)?,
             keyed: json.read("keyed", Json::as_bool)?,
-            nonce: json.read("nonce", word)?,
+            nonce: json.read("nonce", Json::as_hex)?,
         })
     }
 }
@@ -118,10 +118,6 @@ fn invalid(field: &str) -> Error {
     Error::new(Code::HandOverInvalid, field)
 }
 
-fn word(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
-}
-
 /// An actor's name: 1 to 128 characters. Error: `actor_invalid`.
 pub fn actor(text: &str) -> Result<String, Error> {
     let fits = text.len() <= 4 * MAX_ACTOR && (1..=MAX_ACTOR).contains(&text.chars().count());
@@ -155,13 +151,13 @@ impl HandOver {
             parent: json.read_opt("parent", Json::as_string)?,
             occurrence: json.read("occurrence", Json::as_u64)?,
             request: json.read("request", Request::from_json)?,
-            fingerprint: json.read("request", |request| request.read("fingerprint", word))?,
+            fingerprint: json.read("request", |request| request.read("fingerprint", Json::as_hex))?,
             slot: json.read_opt("slot", Slot::from_json)?,
             live: json.read("live", |live| live.as_list(Attempt::from_json))?,
             quotes: json.read("quotes", Json::as_array)?.to_vec(),
             reads: json.read("reads", Json::as_array)?.to_vec(),
         };
-        let hash = json.read("hash", word)?;
+        let hash = json.read("hash", Json::as_hex)?;
         let signature = json.read_opt("signature", Json::as_string)?;
         // One document has one text: nothing stands in it that is not read, and nothing in two forms.
         let whole = hand_over.body()?.with("hash", Json::text(hex::encode(hash)));

@@ -48,7 +48,7 @@ impl Head {
     pub fn from_json(json: &Json) -> Result<Head, Error> {
         Ok(Head {
             seq: json.read("seq", Json::as_u64)?,
-            hash: json.read("hash", |hash| hex::decode_array(hash.as_str()?))?,
+            hash: json.read("hash", Json::as_hex)?,
             length: json.read("length", Json::as_u64)?,
         })
     }
@@ -239,7 +239,7 @@ fn is_part(line: &[u8], head: &Head) -> bool {
 fn read_line(line: &[u8], head: &Head) -> Result<(Vec<Op>, [u8; 32]), Error> {
     let corrupt = || Error::new(Code::JournalCorrupt, "");
     let json = json::parse_bytes(line)?;
-    let hash: [u8; 32] = json.read("hash", |hash| hex::decode_array(hash.as_str()?))?;
+    let hash: [u8; 32] = json.read("hash", Json::as_hex)?;
     let ops = json.require("ops")?;
     let body = line_body(head.seq + 1, &head.hash, ops.clone());
     if json.read("v", Json::as_u64)? != 1 {

@@ -11,6 +11,7 @@ pub use counterfoil_json::{MAX_DEPTH, MAX_LEN};
 pub use read::{canonical_bytes, canonicalize, parse, parse_bytes, utf8};
 
 use crate::error::{Code, Error};
+use crate::hex;
 
 /// One JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -175,6 +176,11 @@ impl Json {
     /// Text, owned. Error: `invalid_type`.
     pub fn as_string(&self) -> Result<String, Error> {
         self.as_str().map(str::to_owned)
+    }
+
+    /// Exactly `N` bytes, as `0x` text. Errors: `invalid_type`, `hex_invalid`.
+    pub fn as_hex<const N: usize>(&self) -> Result<[u8; N], Error> {
+        hex::decode_array(self.as_str()?)
     }
 
     /// Truth value. Error: `invalid_type`.

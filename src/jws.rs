@@ -135,7 +135,7 @@ impl Task {
         Ok(Task {
             key: Key::from_json(json)?,
             input: json.read("input", |input| hex::decode(input.as_str()?))?,
-            signature: json.read("signature", |signature| hex::decode_array(signature.as_str()?))?,
+            signature: json.read("signature", Json::as_hex)?,
         })
     }
 

@@ -143,12 +143,12 @@ impl Order {
     pub fn from_json(json: &Json) -> Result<Order, Error> {
         Ok(Order {
             id: json.read("id", Json::as_string)?,
-            quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
             state: json.read("state", State::from_json)?,
             quote_until: json.read("quoteUntil", Json::as_u64)?,
             stock_held: json.read("stockHeld", Json::as_bool)?,
             payment_id: json.read_opt("paymentId", Json::as_string)?,
-            transaction: json.read_opt("transaction", |hash| hex::decode_array(hash.as_str()?))?,
+            transaction: json.read_opt("transaction", Json::as_hex)?,
         })
     }
 

@@ -71,7 +71,7 @@ pub struct AuthorizationSlot {
 impl AuthorizationSlot {
     fn from_json(json: &Json) -> Result<AuthorizationSlot, Error> {
         let nonce =
-            |json: &Json| hex::decode_array(json.as_str()?).map_err(|_| Error::new(Code::NonceInvalid, ""));
+            |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(AuthorizationSlot {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
@@ -297,5 +297,5 @@ impl AdmissionRecord {
 }
 
 fn digest(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
+    json.as_hex()
 }

@@ -1,6 +1,6 @@
 //! One transfer of a payment: who was to receive how much, under which nonce, and what shows it.
 
-use super::{encoded, word};
+use super::encoded;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::authorization::{Authorization, Method};
@@ -58,11 +58,11 @@ impl Transfer {
             pay_to: json.read("payTo", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
             nonce: match method {
-                Method::Eip3009 | Method::Tempo => json.read("nonce", word)?,
+                Method::Eip3009 | Method::Tempo => json.read("nonce", Json::as_hex)?,
                 Method::Permit2 => json.read("nonce", number)?,
             },
             signed,
-            transaction: json.read_opt("transaction", |json| word(json).map(hex::encode))?,
+            transaction: json.read_opt("transaction", |json| json.as_hex::<32>().map(hex::encode))?,
             evidence: json.read("evidence", Json::as_array)?.to_vec(),
         })
     }
@@ -98,7 +98,7 @@ impl Signed {
         Ok(Signed {
             attempt: json.read("attempt", Json::as_u64)?,
             authorization,
-            digest: json.read("digest", word)?,
+            digest: json.read("digest", Json::as_hex)?,
             signature: json.read("signature", Json::as_string)?,
         })
     }

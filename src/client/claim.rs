@@ -89,8 +89,7 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
     let intent = state.intent()?;
     let rail = intent.rail.clone().ok_or_else(|| invalid("rail"))?;
     let held = intent.claim.as_ref().ok_or_else(|| invalid("claim"))?;
-    let word = |json: &Json| hex::decode_array(json.as_str()?);
-    let quote_hash = held.read("quoteHash", word)?;
+    let quote_hash = held.read("quoteHash", Json::as_hex)?;
     let quote = intent.quotes.iter().find(|quote| quote.quote_hash == quote_hash);
     let offered = quote.ok_or_else(|| invalid("quotes"))?.offered.clone();
     let paid = paid(intent);
@@ -101,7 +100,7 @@ fn gathered(state: &State, context: Context<'_>) -> Result<Claim, Error> {
         .map(|hash| hash.to_ascii_lowercase());
     let missing = match &state.start.receipt {
         Some(text) => Some(missing(text, &rail.payer, transaction.as_deref())?),
-        None => held.read_opt("sha256", word)?,
+        None => held.read_opt("sha256", Json::as_hex)?,
     };
     let transfers = match paid {
         Some((number, attempt)) => signed(number, attempt, transaction.as_deref())?,

@@ -11,7 +11,6 @@ use crate::attempt;
 use crate::authorization::Authorization;
 use crate::error::{Code, Error, Next};
 use crate::evidence::{self, Verdict, VerdictKind};
-use crate::hex;
 use crate::json::Json;
 
 /// What every call begins with once its record is loaded: the read, where one is due and the chain can be read.
@@ -53,7 +52,7 @@ fn subject(state: &State, context: Context<'_>) -> Result<(Vec<Authorization>, e
         return Ok((intent.signed_for(&moved.authorization.nonce()), chain));
     }
     let claim = intent.claim.as_ref().ok_or_else(|| invalid("claim"))?;
-    let hash = claim.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?;
+    let hash = claim.read("quoteHash", Json::as_hex)?;
     let quote = intent.quotes.iter().find(|quote| quote.quote_hash == hash);
     let terms = quote.ok_or_else(|| invalid("quotes"))?.offered.terms()?;
     let part = claim.read_opt("part", Json::as_u64)?.unwrap_or(0);

@@ -133,7 +133,7 @@ impl Quote {
     /// Reads [`Quote::to_json`]. Errors: those of the fields.
     pub fn from_json(json: &Json) -> Result<Quote, Error> {
         Ok(Quote {
-            quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
             offered: Offered::read(json.require("required")?, json.require("requirements")?)?,
             seen_at: json.read("seenAt", Json::as_u64)?,
         })

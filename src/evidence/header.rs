@@ -74,7 +74,7 @@ impl Header {
             return Header::from_rlp(&hex::decode(text)?);
         }
         let header = Header::from_rlp(&encode(json)?)?;
-        let named = json.read("hash", |hash| hex::decode_array(hash.as_str()?))?;
+        let named = json.read("hash", Json::as_hex)?;
         if header.hash != named {
             return Err(Error::new(Code::HeaderHashMismatch, "hash"));
         }

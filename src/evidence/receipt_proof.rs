@@ -154,10 +154,9 @@ fn number(json: &Json) -> Result<u64, Error> {
 
 impl Event {
     fn from_json(json: &Json) -> Result<Event, Error> {
-        let word = |topic: &Json| hex::decode_array(topic.as_str()?);
         Ok(Event {
-            address: json.read("address", |address| hex::decode_array(address.as_str()?))?,
-            topics: json.read("topics", |topics| topics.as_list(word))?,
+            address: json.read("address", Json::as_hex)?,
+            topics: json.read("topics", |topics| topics.as_list(Json::as_hex))?,
             data: json.read("data", |data| hex::decode(data.as_str()?))?,
         })
     }

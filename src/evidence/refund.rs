@@ -5,7 +5,6 @@ use super::rpc::{self, Block, Log, Reason, Receipt, Tag, Word};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::Error;
-use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
 use crate::time::Seconds;
@@ -46,7 +45,7 @@ impl Refund {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
-            transaction: json.read("transaction", |hash| hex::decode_array(hash.as_str()?))?,
+            transaction: json.read("transaction", Json::as_hex)?,
         })
     }
 }

@@ -58,14 +58,13 @@ impl Layout {
     /// Reads `{codeHash, baseSlot?, implementationSlot?}`; what is absent is FiatTokenV2_2's behind Circle's proxy. Errors:
     /// `missing_field`, `invalid_type`, `hex_invalid`, `number_out_of_range`.
     pub fn from_json(json: &Json) -> Result<Layout, Error> {
-        let word = |word: &Json| hex::decode_array(word.as_str()?);
         Ok(Layout {
-            code_hash: json.read("codeHash", word)?,
+            code_hash: json.read("codeHash", Json::as_hex)?,
             base_slot: json
                 .read_opt("baseSlot", Json::as_u64)?
                 .unwrap_or(FIAT_TOKEN_SLOT),
             implementation_slot: json
-                .read_opt("implementationSlot", word)?
+                .read_opt("implementationSlot", Json::as_hex)?
                 .unwrap_or(ZEPPELINOS_SLOT),
         })
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::digest;
 use crate::error::{Code, Error};
-use crate::hex;
 use crate::journal::{Op, Value, TAG};
 use crate::json::{self, Json};
 use crate::sorting::set;
@@ -127,7 +126,6 @@ impl Chain {
 
 fn line(text: &str) -> Result<Line, Error> {
     let json = json::parse(text)?;
-    let word = |json: &Json| hex::decode_array(json.as_str()?);
     let body = json.clone().without("hash");
     if json.read("v", Json::as_u64)? != 1 || json.to_canonical()? != text {
         return Err(Error::new(Code::JournalCorrupt, ""));
@@ -135,8 +133,8 @@ fn line(text: &str) -> Result<Line, Error> {
     Ok(Line {
         at: 0,
         seq: json.read("seq", Json::as_u64)?,
-        prev: json.read("prev", word)?,
-        hash: json.read("hash", word)?,
+        prev: json.read("prev", Json::as_hex)?,
+        hash: json.read("hash", Json::as_hex)?,
         own: digest::tagged(TAG, &body)?,
         ops: json.read("ops", |ops| ops.as_list(Op::from_line_json))?,
     })

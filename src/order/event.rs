@@ -1,7 +1,6 @@
 //! What happens to an order.
 
 use crate::error::{Code, Error};
-use crate::hex;
 use crate::json::Json;
 use crate::x402::payment_identifier;
 
@@ -70,7 +69,7 @@ impl Event {
         Ok(match kind {
             "pay" => Event::Pay {
                 payment_id: json.read("paymentId", payment_id)?,
-                quote_hash: json.read("quoteHash", |hash| hex::decode_array(hash.as_str()?))?,
+                quote_hash: json.read("quoteHash", Json::as_hex)?,
             },
             "payment_failed" => Event::PaymentFailed {
                 payment_id: json.read_opt("paymentId", Json::as_string)?,
@@ -99,7 +98,7 @@ fn payment_id(json: &Json) -> Result<String, Error> {
 }
 
 fn transaction(json: &Json) -> Result<[u8; 32], Error> {
-    match hex::decode_array(json.as_str()?)? {
+    match json.as_hex()? {
         hash if hash == [0; 32] => Err(Error::new(Code::OrderEventInvalid, "")),
         hash => Ok(hash),
     }

@@ -136,7 +136,6 @@ impl<'a> Material<'a> {
     /// Its fields, of which the answer's digest stands for its bytes.
     pub fn fields(json: &Json) -> Result<Material<'a>, Error> {
         json.as_object()?;
-        let sha256 = |hash: &Json| hex::decode_array(hash.as_str()?);
         let length = json.read_opt("bodyLength", Json::as_u64)?;
         let coding = json.read_opt("bodyEncoding", Json::as_str)?.unwrap_or("identity");
         let terms = |requirements: &Json| {
@@ -146,7 +145,7 @@ impl<'a> Material<'a> {
             .terms()
         };
         Ok(Material {
-            answer: json.read_opt("bodySha256", sha256)?.map(|sha256| Answer {
+            answer: json.read_opt("bodySha256", Json::as_hex)?.map(|sha256| Answer {
                 sha256,
                 length,
                 canonical: None,

@@ -2,7 +2,6 @@
 
 use crate::admission::{self, Response, State};
 use crate::error::Error;
-use crate::hex;
 use crate::json::Json;
 use crate::outcome;
 use crate::time::Seconds;
@@ -43,7 +42,7 @@ pub struct Decoded {
 impl Answer {
     /// Reads `{status, headers, sha256, length, decoded?: {coding, sha256, length}}`.
     pub fn from_json(json: &Json) -> Result<Answer, Error> {
-        let digest = |json: &Json| hex::decode_array(json.as_str()?);
+        let digest = Json::as_hex;
         let decoded = |json: &Json| -> Result<Decoded, Error> {
             Ok(Decoded {
                 coding: json.read("coding", Json::as_string)?,

@@ -225,7 +225,6 @@ fn ask(network: &Network, to: &Address, digest: &[u8; 32], signature: &str) -> R
 impl Presented {
     /// Reads what [`Presented::to_json`] wrote.
     pub fn from_json(json: &Json) -> Result<Self, Error> {
-        let digest32 = |json: &Json| hex::decode_array(json.as_str()?);
         Ok(Presented {
             id: json.read("id", |id| {
                 let id = id.as_string()?;
@@ -239,9 +238,9 @@ impl Presented {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
             authorization: json.read("authorization", Authorization::from_json)?,
-            fingerprint: json.read("fingerprint", digest32)?,
-            quote_hash: json.read("quoteHash", digest32)?,
-            payload_hash: json.read("payloadHash", digest32)?,
+            fingerprint: json.read("fingerprint", Json::as_hex)?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
+            payload_hash: json.read("payloadHash", Json::as_hex)?,
         })
     }
 

@@ -3,7 +3,6 @@
 use crate::admission::State;
 use crate::error::{Code, Error};
 use crate::evidence::{self, Verdict, VerdictKind};
-use crate::hex;
 use crate::json::Json;
 use crate::order::LateRule;
 use crate::problem::Problem;
@@ -115,7 +114,7 @@ pub fn read(
 fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<(Verdict, Option<u64>)>, Error> {
     let read = input.read("evidence", |list| {
         list.as_list(|one| {
-            let nonce: [u8; 32] = one.read("nonce", |nonce| hex::decode_array(nonce.as_str()?))?;
+            let nonce: [u8; 32] = one.read("nonce", Json::as_hex)?;
             Ok((nonce, one.read("evidence", Json::as_array)?))
         })
     })?;

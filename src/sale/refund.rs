@@ -131,11 +131,11 @@ fn settle_order(rows: &mut Rows, row: &Json, now: Seconds) -> Result<(), Fault> 
         return Ok(());
     };
     let mut quoted = Quoted::load(rows, &id)?;
-    let owed = row.read("transaction", |hash| hex::decode_array(hash.as_str()?))?;
+    let owed = row.read("transaction", Json::as_hex)?;
     if quoted.order.state != State::RefundPending || quoted.order.transaction != Some(owed) {
         return Ok(());
     }
-    let transaction = row.read("refundedIn", |hash| hex::decode_array(hash.as_str()?))?;
+    let transaction = row.read("refundedIn", Json::as_hex)?;
     quoted.advance(&Event::Refunded { transaction }, now)?;
     quoted.save(rows)
 }

@@ -215,7 +215,7 @@ impl Order {
                 dictated: false,
                 splits: transfers.collect(),
                 valid_before,
-                hash: json.read_opt("hash", |hash| hex::decode_array(hash.as_str()?))?,
+                hash: json.read_opt("hash", Json::as_hex)?,
             },
         })
     }

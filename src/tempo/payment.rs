@@ -65,7 +65,7 @@ impl Transfer {
         Ok(Transfer {
             to: json.read("to", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
-            memo: json.read_opt("memo", |memo| hex::decode_array(memo.as_str()?))?,
+            memo: json.read_opt("memo", Json::as_hex)?,
         })
     }
 

@@ -153,9 +153,9 @@ fn found(json: &Json) -> Result<Option<Found>, Error> {
         Json::Null => Ok(None),
         Json::String(text) if text == "unreadable" => Ok(Some(Found::Unreadable)),
         found => Ok(Some(Found::Answer {
-            sha256: found.read("sha256", |text| hex::decode_array(text.as_str()?))?,
+            sha256: found.read("sha256", Json::as_hex)?,
             length: found.read_opt("length", Json::as_u64)?,
-            canonical: found.read_opt("canonical", |text| hex::decode_array(text.as_str()?))?,
+            canonical: found.read_opt("canonical", Json::as_hex)?,
         })),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
 
 /// Input `{digest, signature}`: the call of a wallet contract, and whether the signature is wrapped for one that is not deployed yet.
 fn contract_question(input: &Input) -> Result<Json, Error> {
-    let digest = input.json.read("digest", digest32)?;
+    let digest = input.json.read("digest", Json::as_hex)?;
     let signature = input.json.read("signature", Json::as_str)?;
     let data = erc1271::question(&digest, signature).map_err(|error| error.within("signature"))?;
     Ok(Json::object([
@@ -55,10 +55,6 @@ fn contract_question(input: &Input) -> Result<Json, Error> {
 
 pub(super) fn encoded(bytes: impl AsRef<[u8]>) -> Json {
     Json::text(hex::encode(bytes))
-}
-
-pub(super) fn digest32(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
 }
 
 pub(super) fn authorization(input: &Input) -> Result<(Authorization, Domain), Error> {
@@ -130,7 +126,7 @@ fn hash_typed_data(input: &Input) -> Result<Json, Error> {
 }
 
 fn recover(input: &Input) -> Result<Json, Error> {
-    let digest = input.json.read("digest", digest32)?;
+    let digest = input.json.read("digest", Json::as_hex)?;
     let recover =
         |signature: &Json| secp256k1::recover(&digest, &secp256k1::parse_signature(signature.as_str()?)?);
     input
@@ -141,7 +137,7 @@ fn recover(input: &Input) -> Result<Json, Error> {
 
 fn verify(input: &Input) -> Result<Json, Error> {
     let key = input.json.read("publicKey", |key| hex::decode(key.as_str()?))?;
-    let digest = input.json.read("digest", digest32)?;
+    let digest = input.json.read("digest", Json::as_hex)?;
     let signature = input
         .json
         .read("signature", |signature| hex::decode(signature.as_str()?))?;
@@ -172,7 +168,7 @@ fn verdicts(items: Vec<Option<Claim>>) -> Vec<bool> {
 fn verify_signatures(input: &Input) -> Result<Json, Error> {
     let claim = |item: &Json| -> Result<Claim, Error> {
         Ok(Claim {
-            digest: item.read("digest", digest32)?,
+            digest: item.read("digest", Json::as_hex)?,
             signature: item.read("signature", |text| secp256k1::parse_signature(text.as_str()?))?,
             signer: item.read("signer", Address::from_json)?,
         })

@@ -24,7 +24,7 @@ pub(super) fn data(json: &Json) -> Result<Vec<u8>, Error> {
 
 /// `{root, key, proof}` → `{value}`, null when the proof shows that there is none.
 fn verify(json: &Json) -> Result<Json, Error> {
-    let root = json.read("root", |root| hex::decode_array(root.as_str()?))?;
+    let root = json.read("root", Json::as_hex)?;
     let key = json.read("key", data)?;
     let proof = json.read("proof", |nodes| nodes.as_list(data))?;
     let value = trie::prove(&root, &key, &proof).map_err(|error| error.within("proof"))?;
@@ -49,7 +49,7 @@ fn header(json: &Json) -> Result<Json, Error> {
 /// `{payer, nonce, layouts?}` → `{implementation, state}`, the slots that `eth_getProof` is to be asked for.
 fn slots(json: &Json) -> Result<Json, Error> {
     let payer = json.read("payer", Address::from_json)?;
-    let nonce = json.read("nonce", |nonce| hex::decode_array(nonce.as_str()?))?;
+    let nonce = json.read("nonce", Json::as_hex)?;
     let layouts = json.read_opt("layouts", evidence::layouts)?.unwrap_or_default();
     let texts =
         |slots: Vec<[u8; 32]>| Json::Array(slots.iter().map(|slot| Json::text(hex::encode(slot))).collect());

@@ -1,6 +1,6 @@
 //! Calls that sign.
 
-use super::core::{authorization, digest32, encoded, permit};
+use super::core::{authorization, encoded, permit};
 use super::Input;
 use crate::error::Error;
 use crate::json::Json;
@@ -43,6 +43,6 @@ fn sign_typed_data(input: &Input) -> Result<Json, Error> {
 }
 
 fn sign_digest(input: &Input) -> Result<Json, Error> {
-    let digest = input.json.read("digest", digest32)?;
+    let digest = input.json.read("digest", Json::as_hex)?;
     checked::sign_digest(&digest, input.secret("privateKey")?).map(encoded)
 }

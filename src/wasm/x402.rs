@@ -120,10 +120,6 @@ fn payment_identifier_of(input: &Input) -> Result<Json, Error> {
     Ok(payment_identifier::extract(payload).map_or(Json::Null, Json::text))
 }
 
-fn digest32(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
-}
-
 fn request_fingerprint(input: &Input) -> Result<Json, Error> {
     let method = input.json.read("method", Json::as_str)?;
     let url = input.json.read("url", Json::as_str)?;
@@ -133,7 +129,7 @@ fn request_fingerprint(input: &Input) -> Result<Json, Error> {
 
 fn quote_hash(input: &Input) -> Result<Json, Error> {
     let requirements = input.json.require("requirements")?;
-    let fingerprint = input.json.read("fingerprint", digest32)?;
+    let fingerprint = input.json.read("fingerprint", Json::as_hex)?;
     Ok(Json::text(hex::encode(quote::quote_hash(
         requirements,
         &fingerprint,
@@ -225,7 +221,7 @@ fn permit2_nonce(input: &Input) -> Result<Json, Error> {
 fn payment_id(input: &Input) -> Result<Json, Error> {
     let id = intent::payment_id(
         input.json.read("intentId", Json::as_str)?,
-        &input.json.read("quoteHash", digest32)?,
+        &input.json.read("quoteHash", Json::as_hex)?,
         input.json.read("generation", Json::as_u64)?,
         secret(input),
     )?;

@@ -57,7 +57,7 @@ impl Handed {
     pub fn from_json(json: &Json) -> Result<Handed, Error> {
         Ok(Handed {
             serial: json.read("serial", Json::as_u64)?,
-            hash: json.read("hash", |hash| hex::decode_array(hash.as_str()?))?,
+            hash: json.read("hash", Json::as_hex)?,
             from: json.read("from", Json::as_string)?,
             to: json.read("to", Json::as_string)?,
             at: json.read("at", Json::as_u64)?,

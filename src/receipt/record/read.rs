@@ -36,10 +36,6 @@ fn known<'a>(json: &'a Json, name: &str, texts: &[&str]) -> Result<&'a str, Erro
     texts.contains(&text).then_some(text).ok_or_else(|| invalid(name))
 }
 
-fn word(json: &Json) -> Result<[u8; 32], Error> {
-    hex::decode_array(json.as_str()?)
-}
-
 fn record(json: &Json) -> Result<Record<'_>, Error> {
     let split = |attempt: &Json| attempt.get("parts").is_some();
     let attempts = json.read("attempts", Json::as_array)?;
@@ -62,7 +58,7 @@ fn record(json: &Json) -> Result<Record<'_>, Error> {
         parent: json.read_opt("parent", Json::as_str)?,
         occurrence: json.read("occurrence", Json::as_u64)?,
         request: json.read("request", Request::from_json)?,
-        fingerprint: json.read("request", |request| request.read("fingerprint", word))?,
+        fingerprint: json.read("request", |request| request.read("fingerprint", Json::as_hex))?,
         status: known(
             json,
             "status",
@@ -95,7 +91,7 @@ fn rail(json: &Json) -> Result<Rail, Error> {
 fn quote(json: &Json) -> Result<Quote<'_>, Error> {
     let requirements = json.require("requirements")?;
     Ok(Quote {
-        hash: json.read("quoteHash", word)?,
+        hash: json.read("quoteHash", Json::as_hex)?,
         requirements,
         offered: json.read("required", |required| Offered::read(required, requirements))?,
     })
@@ -139,7 +135,7 @@ fn of<'a>(json: &'a Json, signed: &'a Json) -> Result<Attempt<'a>, Error> {
         json,
         parts: Vec::new(),
         id: json.read("attemptId", Json::as_str)?,
-        quote_hash: json.read("quoteHash", word)?,
+        quote_hash: json.read("quoteHash", Json::as_hex)?,
         payment_id: json.read_opt("paymentId", Json::as_str)?,
         generation: json.read("generation", Json::as_u64)?,
         authorization: Authorization::read(signed)?,
@@ -213,7 +209,7 @@ fn delivery(json: &Json) -> Result<Delivery<'_>, Error> {
     Ok(Delivery {
         attempt_id: json.read("attemptId", Json::as_str)?,
         status: json.read("status", Json::as_u64)?,
-        sha256: json.read("sha256", word)?,
+        sha256: json.read("sha256", Json::as_hex)?,
         length: json.read("length", Json::as_u64)?,
         body: json.read_opt("body", Json::as_str)?,
         settlement: headers
@@ -226,8 +222,8 @@ fn delivery(json: &Json) -> Result<Delivery<'_>, Error> {
 fn claim(json: &Json) -> Result<Claim<'_>, Error> {
     Ok(Claim {
         intent_id: json.read("intentId", Json::as_str)?,
-        quote_hash: json.read("quoteHash", word)?,
+        quote_hash: json.read("quoteHash", Json::as_hex)?,
         transaction: json.read_opt("transaction", transaction)?,
-        sha256: json.read_opt("sha256", word)?,
+        sha256: json.read_opt("sha256", Json::as_hex)?,
     })
 }
