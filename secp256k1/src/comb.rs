@@ -23,6 +23,28 @@ pub struct Addend<'a> {
     pub negative: bool,
 }
 
+/// What a digit at a place adds, of windows of so many odd multiples, 1, 3, and so on; all of it is subtracted where that is `negative`. With m of them the digit
+/// stands for 2 digit + 1 - 2 m.
+pub(crate) fn odd_multiple(
+    points: &[Affine],
+    multiples: usize,
+    place: usize,
+    digit: u8,
+    negative: bool,
+) -> Option<Addend<'_>> {
+    let digit = usize::from(digit);
+    let below = digit < multiples;
+    let multiple = if below {
+        multiples - 1 - digit
+    } else {
+        digit - multiples
+    };
+    Some(Addend {
+        point: points.get(place * multiples + multiple)?,
+        negative: negative != below,
+    })
+}
+
 /// A scalar as digits, none of which adds nothing.
 #[derive(Clone, Copy)]
 pub struct Digits {
@@ -76,18 +98,13 @@ impl Comb {
 
     /// What the digit at a place adds.
     pub fn addend(&self, digits: &Digits, place: usize) -> Option<Addend<'_>> {
-        let digit = usize::from(*digits.digits.get(place)?);
-        // The digit stands for 2 digit - 255.
-        let below = digit < MULTIPLES;
-        let multiple = if below {
-            MULTIPLES - 1 - digit
-        } else {
-            digit - MULTIPLES
-        };
-        Some(Addend {
-            point: self.0.get(place * MULTIPLES + multiple)?,
-            negative: digits.negative != below,
-        })
+        odd_multiple(
+            &self.0,
+            MULTIPLES,
+            place,
+            *digits.digits.get(place)?,
+            digits.negative,
+        )
     }
 
     /// `a` times this point plus `b` times the other one.

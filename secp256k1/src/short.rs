@@ -3,7 +3,7 @@
 //! A factor is taken apart into two halves by the endomorphism. A half is 32 digits of four bits, each of them odd, so that all lanes do the same
 //! and there is no doubling.
 
-use crate::comb::{in_step, in_step_by_fours, Addend, Comb, Digits, DIGITS};
+use crate::comb::{in_step, in_step_by_fours, odd_multiple, Addend, Comb, Digits, DIGITS};
 use crate::point::{Affine, Jacobian};
 use crate::product::BETA;
 use crate::scalar::{Half, Scalar};
@@ -179,17 +179,12 @@ impl<'a> Steps<'a> {
 
 impl Odd {
     fn addend<'a>(&self, multiples: &'a [Affine], place: usize) -> Option<Addend<'a>> {
-        let digit = usize::from(*self.digits.get(place)?);
-        // The digit stands for 2 digit - 15.
-        let below = digit < MULTIPLES;
-        let multiple = if below {
-            MULTIPLES - 1 - digit
-        } else {
-            digit - MULTIPLES
-        };
-        Some(Addend {
-            point: multiples.get(place * MULTIPLES + multiple)?,
-            negative: self.negative != below,
-        })
+        odd_multiple(
+            multiples,
+            MULTIPLES,
+            place,
+            *self.digits.get(place)?,
+            self.negative,
+        )
     }
 }

@@ -170,9 +170,11 @@ impl Keys {
             self.prepare(&signer, checked.len());
             let quick = self.verify_known(&signer, &checked);
             for (one, quick) in checked.iter().zip(quick) {
-                if let Some(verdict) = verdicts.get_mut(one.place) {
-                    *verdict = quick || one.signature.verifies(&one.digest, &key);
-                }
+                decide(
+                    one,
+                    quick || one.signature.verifies(&one.digest, &key),
+                    &mut verdicts,
+                );
             }
         }
         verdicts
