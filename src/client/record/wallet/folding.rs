@@ -10,7 +10,10 @@
 //! A sum's id is `sum/<intent>/<since>`: the intent right above those that it is of, empty where they stood in no tree, and when the first of them
 //! was signed. Its `at` is when the last one was.
 
+use std::collections::BTreeSet;
+
 use super::{Reservation, Wallet};
+use crate::address::Address;
 use crate::drift;
 use crate::policy::SpentState;
 use crate::sorting::{map, set};
@@ -51,13 +54,7 @@ impl Reservation {
             && self.spent.asset == later.spent.asset
             && self.spent.network == later.spent.network
             && self.approval == later.approval
-            && self.spent.to.len() == later.spent.to.len()
-            && self
-                .spent
-                .to
-                .iter()
-                .zip(&later.spent.to)
-                .all(|(one, other)| one.to == other.to);
+            && recipients(self).eq(recipients(later));
         if !alike {
             return None;
         }
@@ -76,6 +73,10 @@ impl Reservation {
     }
 }
 
+fn recipients(one: &Reservation) -> impl Iterator<Item = Address> + '_ {
+    one.spent.to.iter().map(|share| share.to)
+}
+
 impl Wallet {
     /// Adds up all settled amounts but the newest. The place of a purchase that is in a sum goes too, where nobody stands under it and it
     /// limits nothing: its own record says where it stood.
@@ -84,64 +85,78 @@ impl Wallet {
         if singles < 2 * SINGLE {
             return;
         }
-        let mut old = singles - SINGLE;
-        let entries = core::mem::take(&mut self.entries);
         let (mut folded, mut sums, mut rest) = (Vec::new(), Vec::new(), Vec::new());
-        {
-            let places = map(self.places.iter().map(|place| (place.intent_id.as_str(), place)));
-            let parents = self.places.iter().filter_map(|place| place.parent.as_deref());
-            let summed = entries.iter().filter_map(|entry| entry.sum());
-            let above = set(parents.chain(summed.map(|(above, _)| above)));
-            let mut entries_of = map::<&str, usize>([]);
-            for entry in &entries {
-                *entries_of.entry(entry.intent_id()).or_default() += 1;
-            }
-            let mut habits = map::<[u8; 32], usize>([]);
-            let mut drifting = set::<&str>([]);
-            for entry in entries.iter().rev() {
-                let Some(call) = entry.call else { continue };
-                let known = habits.entry(call.operation).or_default();
-                *known += 1;
-                if *known <= drift::HABIT || entry.spent.at.saturating_add(drift::WINDOW) > now {
-                    drifting.insert(entry.id.as_str());
-                }
-            }
-            for entry in &entries {
-                if entry.sum().is_some() {
-                    sums.push(entry.clone());
-                    continue;
-                }
-                let id = entry.intent_id();
-                let oldest = old > 0 && entry.is_single();
-                old -= usize::from(oldest);
-                let alone = entries_of.get(id) == Some(&1) && !above.contains(id);
-                let free = oldest && alone && !drifting.contains(entry.id.as_str());
-                let parent = match places.get(id) {
-                    None => Some(""),
-                    Some(place) if place.limits() => None,
-                    Some(place) => place.parent.as_deref(),
-                };
-                match parent.filter(|_| free) {
-                    Some(parent) => {
-                        folded.push(id.to_owned());
-                        sums.push(entry.clone().into_sum(parent));
-                    }
-                    None => rest.push(entry.clone()),
+        let above = self.summands(singles - SINGLE, now);
+        for (entry, above) in self.entries.drain(..).zip(above) {
+            match above {
+                _ if entry.is_sum() => sums.push(entry),
+                None => rest.push(entry),
+                Some(above) => {
+                    folded.push(entry.intent_id().to_owned());
+                    sums.push(entry.into_sum(&above));
                 }
             }
         }
         let folded = set(folded);
         self.places.retain(|place| !folded.contains(&place.intent_id));
+        // Sums grow together as they age.
         for sum in sums {
-            let last = self.entries.iter_mut().rev().find_map(|known| {
-                let joined = known.joined(&sum, now)?;
-                Some((known, joined))
-            });
+            let joined = |known: &Reservation| known.joined(&sum, now);
+            let last = self
+                .entries
+                .iter_mut()
+                .rev()
+                .find_map(|known| Some((joined(known)?, known)));
             match last {
-                Some((known, joined)) => *known = joined,
+                Some((joined, known)) => *known = joined,
                 None => self.entries.push(sum),
             }
         }
         self.entries.append(&mut rest);
+    }
+
+    /// For each entry, where it is among so many oldest ones and can be added up, the intent above it, empty where it stands in no tree.
+    fn summands(&self, mut old: usize, now: Seconds) -> Vec<Option<String>> {
+        let places = map(self.places.iter().map(|place| (place.intent_id.as_str(), place)));
+        let parents = self.places.iter().filter_map(|place| place.parent.as_deref());
+        let summed = self.entries.iter().filter_map(Reservation::sum);
+        let parents = set(parents.chain(summed.map(|(above, _)| above)));
+        let mut entries_of = map::<&str, usize>([]);
+        for entry in &self.entries {
+            *entries_of.entry(entry.intent_id()).or_default() += 1;
+        }
+        let drifting = self.drifting(now);
+        let above = |entry: &Reservation| {
+            if old == 0 || !entry.is_single() {
+                return None;
+            }
+            old -= 1;
+            let id = entry.intent_id();
+            if entries_of.get(id) != Some(&1) || parents.contains(id) || drifting.contains(entry.id.as_str())
+            {
+                return None;
+            }
+            match places.get(id) {
+                None => Some(String::new()),
+                Some(place) if place.limits() => None,
+                Some(place) => place.parent.clone(),
+            }
+        };
+        self.entries.iter().map(above).collect()
+    }
+
+    /// The entries that the rules of drift look at: what is recent, and of every operation the newest.
+    fn drifting(&self, now: Seconds) -> BTreeSet<&str> {
+        let mut habits = map::<[u8; 32], usize>([]);
+        let mut found = set([]);
+        for entry in self.entries.iter().rev() {
+            let Some(call) = entry.call else { continue };
+            let newer = habits.entry(call.operation).or_default();
+            if *newer < drift::HABIT || entry.spent.at.saturating_add(drift::WINDOW) > now {
+                found.insert(entry.id.as_str());
+            }
+            *newer += 1;
+        }
+        found
     }
 }
