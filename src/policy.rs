@@ -3,6 +3,7 @@
 //! Amounts are summed per (network, asset) and never across. What is signed and not resolved counts as spent.
 
 mod recipient;
+mod spent;
 
 use crate::address::Address;
 use crate::amount::Amount;
@@ -14,7 +15,9 @@ use crate::mpp::challenge::Challenge;
 use crate::mpp::charge::Charge;
 use crate::network::{Network, KNOWN_TOKENS};
 use crate::quote::Protocol;
-use crate::x402::payment_required::{Offer, PaymentRequired, Share, Signing, Terms};
+use crate::x402::payment_required::{Offer, PaymentRequired, Signing, Terms};
+use spent::Cap;
+pub use spent::{Spent, SpentState};
 
 /// Longest window of an authorization when the policy names none, in seconds.
 pub const DEFAULT_WINDOW: u64 = 600;
@@ -59,70 +62,6 @@ pub struct Policy {
     drift: Option<Rules>,
 }
 
-/// So much within so many seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Cap {
-    amount: Amount,
-    window: u64,
-}
-
-impl Cap {
-    /// Whether an amount still counts: held at any age, settled within the window.
-    fn counts(self, entry: &Spent, now: u64) -> bool {
-        match entry.state {
-            SpentState::Reserved => true,
-            SpentState::Settled => entry.at.saturating_add(self.window) > now,
-        }
-    }
-
-    /// Whether one recipient would have more than that, of these terms and of what was spent on the same rail.
-    fn is_passed_by(self, to: Address, terms: &Terms, spent: &[Spent], now: u64) -> bool {
-        let counted = spent
-            .iter()
-            .filter(|entry| entry.is_on(terms) && self.counts(entry, now));
-        received(&terms.shares, to)
-            .chain(counted.flat_map(|entry| entry.received_by(to)))
-            .try_fold(Amount::ZERO, Amount::checked_add)
-            .is_none_or(|sum| sum > self.amount)
-    }
-}
-
-/// One payment of the wallet, as the journal holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Spent {
-    /// Network of the payment.
-    pub network: Network,
-    /// Token of the payment.
-    pub asset: Address,
-    /// Its amount.
-    pub amount: Amount,
-    /// When it was signed, or settled.
-    pub at: u64,
-    /// Whether its end is known.
-    pub state: SpentState,
-    /// Who receives what of it. Where that is not known, it counts against the cap of every recipient.
-    pub to: Vec<Share>,
-}
-
-/// Whether the end of a payment is known. One proven dead is not in the list at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SpentState {
-    /// Signed, its end unknown: counts at any age.
-    Reserved,
-    /// Settled: counts within the window of a cap.
-    Settled,
-}
-
-impl SpentState {
-    /// The text in the journal.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            SpentState::Reserved => "reserved",
-            SpentState::Settled => "settled",
-        }
-    }
-}
-
 /// The policy's answer when it is not a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Decision {
@@ -146,51 +85,6 @@ impl Decision {
             ]),
         }
     }
-}
-
-impl Spent {
-    /// `{network, asset, amount, at, state, to?: [{payTo, amount}]}`. Errors: `missing_field`, those of the values, `policy_invalid` (state).
-    pub fn from_json(json: &Json) -> Result<Self, Error> {
-        Ok(Spent {
-            network: json.read("network", Network::from_json)?,
-            asset: json.read("asset", Address::from_json)?,
-            amount: json.read("amount", Amount::from_json)?,
-            at: json.read("at", Json::as_u64)?,
-            state: json.read("state", |state| match state.as_str()? {
-                "reserved" => Ok(SpentState::Reserved),
-                "settled" => Ok(SpentState::Settled),
-                _ => Err(Error::new(Code::PolicyInvalid, "")),
-            })?,
-            to: json
-                .read_opt("to", |list| list.as_list(Spent::share))?
-                .unwrap_or_default(),
-        })
-    }
-
-    /// Whether it was of the token that these terms are of.
-    pub fn is_on(&self, terms: &Terms) -> bool {
-        self.network == terms.network && self.asset == terms.asset
-    }
-
-    fn share(json: &Json) -> Result<Share, Error> {
-        Ok(Share {
-            to: json.read("payTo", Address::from_json)?,
-            amount: json.read("amount", Amount::from_json)?,
-        })
-    }
-
-    /// What this recipient has of it.
-    fn received_by(&self, to: Address) -> Vec<Amount> {
-        match self.to.as_slice() {
-            [] => vec![self.amount],
-            known => received(known, to).collect(),
-        }
-    }
-}
-
-fn received(shares: &[Share], to: Address) -> impl Iterator<Item = Amount> + '_ {
-    let own = shares.iter().filter(move |share| share.to == to);
-    own.map(|share| share.amount)
 }
 
 /// What a 402 answer offers, by either protocol.
