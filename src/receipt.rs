@@ -84,12 +84,15 @@ pub fn verify(receipt: &str, material: &Json, bytes: Option<&[u8]>, made: Made) 
 impl Document {
     /// Errors: those of [`verify`] for the document.
     pub fn read(receipt: &str) -> Result<Document, Error> {
-        let profile = profile(receipt)?;
+        Ok(Document::of(profile(receipt)?, || receipt.to_owned()))
+    }
+
+    fn of(profile: Profile, text: impl FnOnce() -> String) -> Document {
         let text = match profile {
-            Profile::Claim(_) => receipt.to_owned(),
+            Profile::Claim(_) => text(),
             _ => String::new(),
         };
-        Ok(Document { profile, text })
+        Document { profile, text }
     }
 
     /// Whether it is one of those whose members are signed as they are spelt.
@@ -101,24 +104,15 @@ impl Document {
     pub fn inside(document: &Json) -> Result<Document, Error> {
         match document {
             Json::String(text) => Document::read(text),
-            Json::Object(_) => {
-                let profile = of_object(document)?;
-                let text = match profile {
-                    Profile::Claim(_) => document.to_text(),
-                    _ => String::new(),
-                };
-                Ok(Document { profile, text })
-            }
+            Json::Object(_) => Ok(Document::of(of_object(document)?, || document.to_text())),
             _ => Err(bundle::invalid("")),
         }
     }
 
     /// One of the form that the caller describes. Errors: those of [`verify`] for the document.
     pub fn described(receipt: &str, form: &Declared) -> Result<Document, Error> {
-        Ok(Document {
-            profile: Profile::Statement(Box::new(form.entity(receipt)?)),
-            text: String::new(),
-        })
+        let statement = Profile::Statement(Box::new(form.entity(receipt)?));
+        Ok(Document::of(statement, String::new))
     }
 
     /// The report on it.

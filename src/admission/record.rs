@@ -70,8 +70,7 @@ pub struct AuthorizationSlot {
 
 impl AuthorizationSlot {
     fn from_json(json: &Json) -> Result<AuthorizationSlot, Error> {
-        let nonce =
-            |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
+        let nonce = |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(AuthorizationSlot {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,

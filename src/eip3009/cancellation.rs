@@ -35,8 +35,7 @@ impl Cancellation {
 
     /// Reads `{authorizer, nonce}`. Errors: `missing_field`, `address_invalid`, `address_checksum`, `nonce_invalid`.
     pub fn from_json(json: &Json) -> Result<Cancellation, Error> {
-        let nonce =
-            |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
+        let nonce = |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(Cancellation {
             authorizer: json.read("authorizer", Address::from_json)?,
             nonce: json.read("nonce", nonce)?,

@@ -140,10 +140,7 @@ fn slot<'b, 'a>(
 ) -> Slot<'b, 'a> {
     let moved = purchase.transfers.iter().find(|transfer| transfer.slot == *key);
     let void = !moved.is_some_and(|moved| moved.proven) && is_void(key, attempts);
-    let mut signed = attempts
-        .iter()
-        .filter(|one| one.signature.is_some() || one.given)
-        .peekable();
+    let mut signed = attempts.iter().filter(|one| one.is_signed()).peekable();
     let standing = match (moved, signed.peek()) {
         (Some(transfer), _) => Standing::Moved(by(transfer)),
         (None, None) => Standing::Unsigned,

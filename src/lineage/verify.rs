@@ -285,10 +285,7 @@ fn budgets(family: &Family, sums: &BTreeMap<String, Costs>, bundles: &[Json], ch
 fn states(family: &Family, slots: &Slots, checks: &mut Checks) {
     let wrong = |id: &str, slots: &[Slot]| {
         let unproven = slots.iter().find(|slot| {
-            let signed = slot
-                .attempts
-                .iter()
-                .any(|one| one.signature.is_some() || one.given);
+            let signed = slot.attempts.iter().any(|one| one.is_signed());
             signed && slot.attempts.iter().all(|one| one.is_void()) && !slot.void
         });
         let undone = slots.iter().find(|slot| slot.moved.is_some() && slot.void);

@@ -307,7 +307,9 @@ impl Shown<'_, '_> {
                 };
                 let (state, by) = match *standing {
                     Standing::Moved(by) if mine => {
-                        sum.settled = sum.settled.saturating_add(moved.and_then(|one| one.amount).unwrap_or(value));
+                        sum.settled = sum
+                            .settled
+                            .saturating_add(moved.and_then(|one| one.amount).unwrap_or(value));
                         (SETTLED, Some(by.as_str()))
                     }
                     // Another authorization of the same nonce took its place.

@@ -54,9 +54,7 @@ impl SignedEntity {
         let sha256 = decoded.or(self.subject.sha256)?;
         Some((sha256, may(Reading::Exact), may(Reading::Canonical)))
     }
-}
 
-impl SignedEntity {
     /// An unsigned settlement response with the seller's signed receipt inside: one statement, signed as far as the receipt goes.
     pub fn confirmed_by(self, receipt: SignedEntity) -> SignedEntity {
         let (said, signed) = (&self.subject, &receipt.subject);

@@ -344,6 +344,11 @@ impl Record<'_> {
 }
 
 impl<'a> Attempt<'a> {
+    /// Whether it was signed: here, or by whom it was taken over from.
+    pub fn is_signed(&self) -> bool {
+        self.signature.is_some() || self.given
+    }
+
     /// Its authorizations in the order of the nonces' index.
     pub fn slots(&self) -> impl Iterator<Item = &Attempt<'a>> {
         core::iter::once(self).chain(&self.parts)

@@ -42,18 +42,17 @@ pub struct Decoded {
 impl Answer {
     /// Reads `{status, headers, sha256, length, decoded?: {coding, sha256, length}}`.
     pub fn from_json(json: &Json) -> Result<Answer, Error> {
-        let digest = Json::as_hex;
         let decoded = |json: &Json| -> Result<Decoded, Error> {
             Ok(Decoded {
                 coding: json.read("coding", Json::as_string)?,
-                sha256: json.read("sha256", digest)?,
+                sha256: json.read("sha256", Json::as_hex)?,
                 length: json.read("length", Json::as_u64)?,
             })
         };
         Ok(Answer {
             status: json.read("status", admission::status)?,
             headers: json.read("headers", admission::headers)?,
-            sha256: json.read("sha256", digest)?,
+            sha256: json.read("sha256", Json::as_hex)?,
             length: json.read("length", Json::as_u64)?,
             decoded: json.read_opt("decoded", decoded)?,
         })

@@ -194,9 +194,7 @@ fn history_page(input: &Input) -> Result<Json, Error> {
     let records = input
         .json
         .read("records", |list| list.as_list(Record::from_json))?;
-    let known = input.json.read("known", |list| {
-        list.as_list(Json::as_hex)
-    })?;
+    let known = input.json.read("known", |list| list.as_list(Json::as_hex))?;
     let page = history::page(&config, &token, evidence, &records, &known, now)?;
     let moved = page.found.iter().filter(|one| one.how != How::Cancelled);
     let spent = moved
