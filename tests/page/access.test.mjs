@@ -2,11 +2,9 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { journal, put, putLineage, start, verdict } from "./browser.mjs";
+import { assertAccessible, journal, put, putLineage, start, verdict } from "./browser.mjs";
 
-const { source: axe } = createRequire(import.meta.url)("axe-core");
 const sample = (name) => readFileSync(new URL(`../../www/sample/${name}`, import.meta.url));
 const [receipt, evidence, response] = ["bundle.json", "evidence.json", "response.bin"].map(sample);
 const two = JSON.stringify({ ...JSON.parse(receipt), intents: [JSON.parse(receipt).intents[0], JSON.parse(receipt).intents[0]] });
@@ -31,12 +29,7 @@ for (const [name, places] of Object.entries(SITUATIONS)) {
         const { page, trouble } = await site.open({ colorScheme, viewport: { width, height: 800 }, reducedMotion: "reduce" });
         await put(page, places);
         for (const details of await page.locator("details > summary").all()) await details.click();
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${wide} wide in a window of ${width}`);
-        assert.deepEqual(trouble, []); // before axe, which makes elements of its own
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => globalThis.axe.run());
-        assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]), [], `${width}`);
+        await assertAccessible(page, trouble, width);
         await page.context().close();
       }
     });
@@ -58,12 +51,7 @@ for (const [name, [journals, act]] of Object.entries(LINEAGES)) {
         await putLineage(page, Object.fromEntries(journals.map((name) => [`${name}.jsonl`, journal(name)])));
         await act(page);
         await page.locator("cf-panel:not([hidden]) h2, dialog[open], .cannot[open]").first().waitFor();
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        assert.ok(wide <= width, `${wide} wide in a window of ${width}`);
-        assert.deepEqual(trouble, []);
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() => globalThis.axe.run());
-        assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.slice(0, 5).map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]), [], `${width}`);
+        await assertAccessible(page, trouble, width);
         await page.context().close();
       }
     });

@@ -1,12 +1,15 @@
 // The built page in Chromium, served on loopback under its own policy; nothing else can be reached from it.
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
+import { createRequire } from "node:module";
 import { extname, join, normalize, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
+const { source: axe } = createRequire(import.meta.url)("axe-core");
 const root = resolve(fileURLToPath(new URL("../../", import.meta.url)));
 const www = join(resolve(root, process.env.CARGO_TARGET_DIR ?? "target"), "www");
 const TYPES = {
@@ -63,6 +66,16 @@ export function launch() {
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
+}
+
+/** That nothing is wider than the window, nothing happened that must not, and axe finds nothing. */
+export async function assertAccessible(page, trouble, width) {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= width, `${wide} wide in a window of ${width}`);
+  assert.deepEqual(trouble, []); // before axe, which makes elements of its own
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]), [], `${width}`);
 }
 
 /** Collects what must never happen on a page: dialogs, other windows, errors, breaches of the policy. */

@@ -49,7 +49,6 @@ class Tree extends HTMLElement {
     this.#rows = rows;
     this.#scale = new Scale(rows);
     this.#crossed = crossings(rows);
-    this.querySelector(".columnheader-time")?.remove();
     this.#grid.querySelector("[role=columnheader].when").replaceChildren(element("span", {}, "When"), this.#scale.ends());
     this.#selected = -1;
     this.refresh();

@@ -63,24 +63,14 @@ class InWorker {
   exported = async (given) => (await this.#call("exported", given)).answer;
 }
 
-class InPage {
-  #keeper = new Keeper();
-
-  open = async (documents) => this.#keeper.open(documents);
-  receipts = async (given) => this.#keeper.receipts(given);
-  request = async (given) => this.#keeper.request(given);
-  attempts = async (given) => this.#keeper.attempts(given);
-  exported = async (given) => this.#keeper.exported(given);
-}
-
 let engine;
 
-/** The one engine of the page, started when it is first needed. */
+/** The one engine of the page, started when it is first needed. What it gives is waited for, also where it is there at once. */
 export function theEngine() {
   engine ??= InWorker.start().catch(async (error) => {
     console.info(`No worker: ${error.message}. The page does the work itself.`);
     await load(alone() ? await file("module") : undefined);
-    return new InPage();
+    return new Keeper();
   });
   return engine;
 }

@@ -5,8 +5,9 @@ import { CounterfoilError, approvalDocument } from "counterfoil";
 import { fileJournal } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { networkName, visible } from "../display.mjs";
+import { journalFile } from "./journals.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
-import { journalFile, keyOf } from "./resume.mjs";
+import { keyOf } from "./resume.mjs";
 
 export const options = {
   "key-file": { type: "string" },

@@ -4,9 +4,10 @@
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import http from "node:http";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspectorPage } from "./inspector.mjs";
+import { journalFile } from "./journals.mjs";
 import { print, say, usageError } from "./output.mjs";
 
 export const options = { port: { type: "string" } };
@@ -40,7 +41,7 @@ export async function run(paths, given) {
 }
 
 async function fileOf(path) {
-  const file = (await stat(path)).isDirectory() ? join(path, "journal.jsonl") : path;
+  const file = await journalFile(path);
   await stat(file);
   return file;
 }

@@ -1,9 +1,9 @@
 // counterfoil lineage: who bought what for whom, what it cost, and what a person has to do first. Reads files and nothing else.
 
-import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { lineage, lineageProv, verifyLineage } from "counterfoil/verify";
 import { networkName, visible, visibleAscii } from "../display.mjs";
+import { journalFile } from "./journals.mjs";
 import { paint, print, printJson, usageError } from "./output.mjs";
 
 export const options = {
@@ -50,8 +50,7 @@ export async function run(files, given) {
 }
 
 async function textOf(path) {
-  const file = (await stat(path)).isDirectory() ? join(path, "journal.jsonl") : path;
-  return new Uint8Array(await readFile(file));
+  return new Uint8Array(await readFile(await journalFile(path)));
 }
 
 const width = () => Math.max(60, Math.min(process.stdout.columns || 80, 120));

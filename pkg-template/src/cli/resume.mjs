@@ -1,12 +1,12 @@
 // counterfoil resume: what a journal left open. Without a key it reads the journal and the chain and touches neither; with
 // one it settles what is open, as a payer does after every start.
 
-import { open, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readFile } from "node:fs/promises";
 import { createPayer, resolve } from "counterfoil";
 import { fileJournal, readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { visible } from "../display.mjs";
+import { journalFile } from "./journals.mjs";
 import { pair, paint, print, printJson, say, usageError } from "./output.mjs";
 import { forNetwork, parseRpcs } from "./rpcs.mjs";
 
@@ -32,11 +32,6 @@ export async function run(path, given) {
   else show(open);
   if (open.some(({ money, next }) => next === "ask_human" || money === "proven_twice")) return FOR_A_PERSON;
   return open.every(({ decided }) => decided) ? SETTLED : UNDECIDED;
-}
-
-/** The file itself: a name that was mistyped must not become a new journal. */
-export async function journalFile(path) {
-  return (await stat(path)).isDirectory() ? join(path, "journal.jsonl") : path;
 }
 
 async function listing(file, rpcs) {

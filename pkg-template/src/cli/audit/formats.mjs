@@ -137,7 +137,7 @@ function* text(audited) {
 }
 
 export function* totals({ summary, counts, complete, why }) {
-  yield `${paint("strong", `${linesOf(summary.lines)}`)}${complete ? "" : paint("open", `, not all: ${why}`)}\n`;
+  yield `${paint("strong", linesOf(summary.lines))}${complete ? "" : paint("open", `, not all: ${why}`)}\n`;
   for (const [verdict, { lines, amounts, others }] of Object.entries(summary.verdicts)) {
     yield `  ${paint(lines ? COLOURS[verdict] : "soft", `${verdict.padEnd(11)} ${count(lines).padStart(12)}`)}\n`;
     for (const one of amounts.slice(0, FEW)) yield* money(one);
