@@ -49,11 +49,15 @@ pub struct AuthorizationDigest {
     pub digest: [u8; 32],
 }
 
+/// A nonce. Errors: `invalid_type`, `nonce_invalid`.
+pub fn nonce(json: &Json) -> Result<[u8; 32], Error> {
+    hex::decode_array(json.as_str()?).map_err(|_| Error::new(Code::NonceInvalid, ""))
+}
+
 impl Authorization {
     /// Reads the members of `payload.authorization`. Errors, in this order of fields: `missing_field`, `address_invalid`,
     /// `address_checksum`, `amount_invalid`, `amount_must_be_string`, `nonce_invalid`.
     pub fn from_json(json: &Json) -> Result<Authorization, Error> {
-        let nonce = |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(Authorization {
             from: json.read("from", Address::from_json)?,
             to: json.read("to", Address::from_json)?,

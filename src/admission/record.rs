@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::eip3009;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
@@ -70,11 +71,10 @@ pub struct AuthorizationSlot {
 
 impl AuthorizationSlot {
     fn from_json(json: &Json) -> Result<AuthorizationSlot, Error> {
-        let nonce = |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(AuthorizationSlot {
             network: json.read("network", Network::from_json)?,
             asset: json.read("asset", Address::from_json)?,
-            nonce: json.read("nonce", nonce)?,
+            nonce: json.read("nonce", eip3009::nonce)?,
             valid_before: json.read("validBefore", Amount::from_json)?,
         })
     }
@@ -129,9 +129,9 @@ impl AdmissionRequest {
         let mut request = AdmissionRequest {
             payment_id,
             payer: json.read("payer", Address::from_json)?,
-            fingerprint: json.read("fingerprint", digest)?,
-            quote_hash: json.read("quoteHash", digest)?,
-            payload_hash: json.read("payloadHash", digest)?,
+            fingerprint: json.read("fingerprint", Json::as_hex)?,
+            quote_hash: json.read("quoteHash", Json::as_hex)?,
+            payload_hash: json.read("payloadHash", Json::as_hex)?,
             authorizations: Vec::new(),
         };
         let authorizations = json.read_opt("authorizations", |list| {
@@ -200,7 +200,7 @@ impl Response {
         Ok(Response {
             status: json.read("status", status)?,
             headers: json.read("headers", headers)?,
-            body_sha256: json.read("bodySha256", digest)?,
+            body_sha256: json.read("bodySha256", Json::as_hex)?,
         })
     }
 
@@ -293,8 +293,4 @@ impl AdmissionRecord {
             .with_some("response", self.response.as_ref().map(Response::to_json))
             .with_some("receiptId", self.receipt_id.as_deref().map(Json::text))
     }
-}
-
-fn digest(json: &Json) -> Result<[u8; 32], Error> {
-    json.as_hex()
 }

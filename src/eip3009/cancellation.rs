@@ -5,7 +5,7 @@ use alloy_primitives::keccak256;
 use super::Authorization;
 use crate::address::Address;
 use crate::eip712::{self, Domain};
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
 use crate::secp256k1;
@@ -35,10 +35,9 @@ impl Cancellation {
 
     /// Reads `{authorizer, nonce}`. Errors: `missing_field`, `address_invalid`, `address_checksum`, `nonce_invalid`.
     pub fn from_json(json: &Json) -> Result<Cancellation, Error> {
-        let nonce = |json: &Json| json.as_hex().map_err(|_| Error::new(Code::NonceInvalid, ""));
         Ok(Cancellation {
             authorizer: json.read("authorizer", Address::from_json)?,
-            nonce: json.read("nonce", nonce)?,
+            nonce: json.read("nonce", super::nonce)?,
         })
     }
 
