@@ -21,6 +21,7 @@
 
 mod accounts;
 mod across;
+mod digests;
 mod joins;
 mod line;
 mod signatures;
@@ -38,7 +39,7 @@ use crate::secp256k1::Keys;
 use crate::time::Seconds;
 use accounts::{Proven, Spelling};
 pub use across::{across, MOST_COMPARED};
-pub use joins::{Join, Joins, Kind};
+pub use joins::{Join, Joins, Kind, Shared};
 use line::Line;
 pub use summary::{Place, Summary};
 pub use verdict::{Standing, Verdict};
@@ -154,9 +155,10 @@ impl Read {
     }
 }
 
-/// The verdicts on lines that were read, in their order. Signatures on secp256k1 of a call are checked together; of the other ones `made` says whether they
+/// The verdicts on lines that were read, in their order. Texts of a call are hashed together; signatures on secp256k1 of a call are checked together; of the other ones `made` says whether they
 /// were made.
 pub fn judge(input: &str, mut read: Vec<Read>, keys: &mut Keys, made: Made) -> Vec<Verdict> {
+    digests::find(&mut read);
     signatures::find(&mut read, keys);
     let mut spelling = Spelling::default();
     let verdict = |read: Read| match read.line {

@@ -89,6 +89,44 @@ fn nist_sha256_short_messages() {
 }
 
 #[test]
+fn messages_hashed_four_at_a_time_are_hashed_as_one_at_a_time() {
+    let file = "nist-sha256/SHA256ShortMsg.rsp";
+    let (lengths, messages, digests) = (nist(file, "Len"), nist(file, "Msg"), nist(file, "MD"));
+    let short = lengths.iter().zip(&messages).map(|(length, message)| {
+        let mut message = unhex(message);
+        message.truncate(length.parse::<usize>().unwrap() / 8);
+        message
+    });
+    let short: Vec<Vec<u8>> = short.collect();
+    let all: Vec<&[u8]> = short.iter().map(Vec::as_slice).collect();
+    let want = digests.iter().map(|digits| unhex(digits).try_into().unwrap());
+    let want: Vec<[u8; 32]> = want.collect();
+    assert_eq!(counterfoil_sha256::digests(&all), want);
+
+    // Lists of every small length, with messages of any length: a few blocks, and now and then many.
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize
+    };
+    for count in 0..100 {
+        let message = |number: usize| {
+            let length = if number.is_multiple_of(9) {
+                next() % 5000
+            } else {
+                next() % 200
+            };
+            (0..length).map(|_| next() as u8).collect::<Vec<u8>>()
+        };
+        let messages: Vec<Vec<u8>> = (0..count).map(message).collect();
+        let all: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        let want: Vec<[u8; 32]> = all.iter().map(|message| digest::sha256(message)).collect();
+        assert_eq!(counterfoil_sha256::digests(&all), want, "{count} messages");
+        assert_eq!(digest::sha256_of_all(&all), want, "{count} messages");
+    }
+}
+
+#[test]
 fn nist_sha256_monte_carlo() {
     let file = "nist-sha256/SHA256Monte.rsp";
     let mut seed = unhex(&nist(file, "Seed")[0]);

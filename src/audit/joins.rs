@@ -122,15 +122,15 @@ impl Joins {
         ])
     }
 
-    /// The keys that other lines may share.
-    pub fn keys(&self) -> Vec<Join> {
+    /// What other lines may share.
+    pub(super) fn shared(&self) -> Vec<Shared> {
         let network = self.network.as_deref().unwrap_or_default();
-        let one = |text: &Option<String>, kind| text.as_deref().map(|text| Join::of(kind, &[text]));
+        let one = |text: &Option<String>, kind| text.as_deref().map(|text| Shared::of(kind, &[text]));
         let transaction = self.transaction.as_deref();
         [
             one(&self.receipt, Kind::Receipt),
-            transaction.map(|transaction| Join::of(Kind::Transaction, &[network, transaction])),
-            self.slot().map(|slot| Join::of(Kind::Authorization, &slot)),
+            transaction.map(|transaction| Shared::of(Kind::Transaction, &[network, transaction])),
+            self.slot().map(|slot| Shared::of(Kind::Authorization, &slot)),
             one(&self.intent, Kind::Intent),
             one(&self.payment_id, Kind::PaymentId),
             one(&self.response, Kind::Response),
@@ -198,15 +198,36 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Join(pub [u8; 16]);
 
-impl Join {
-    fn of(kind: Kind, parts: &[&str]) -> Join {
-        let mut key = [0; 16];
+/// What is shared, before it is hashed.
+pub struct Shared {
+    kind: Kind,
+    text: String,
+}
+
+impl Shared {
+    fn of(kind: Kind, parts: &[&str]) -> Shared {
         // No part holds a line feed, but an id may: it is always the only one.
-        let hash = digest::sha256(parts.join("\n").as_bytes());
-        key.iter_mut().zip(hash).for_each(|(key, byte)| *key = byte);
-        if let Some(first) = key.first_mut() {
-            *first = kind.byte();
+        Shared {
+            kind,
+            text: parts.join("\n"),
         }
-        Join(key)
+    }
+}
+
+impl Join {
+    /// The keys of what is shared, hashed together.
+    pub fn of_all(shared: &[Shared]) -> Vec<Join> {
+        let texts: Vec<&[u8]> = shared.iter().map(|one| one.text.as_bytes()).collect();
+        let hashes = digest::sha256_of_all(&texts);
+        let all = shared.iter().zip(hashes);
+        all.map(|(one, hash)| {
+            let mut key = [0; 16];
+            key.iter_mut().zip(hash).for_each(|(key, byte)| *key = byte);
+            if let Some(first) = key.first_mut() {
+                *first = one.kind.byte();
+            }
+            Join(key)
+        })
+        .collect()
     }
 }

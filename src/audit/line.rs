@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::accounts::{Proven, Spelling};
+use super::digests::Hashed;
 use super::joins::Joins;
 use super::verdict::{Standing, Verdict};
 use super::{Canonical, Found, Given, Names, LONGEST_LINE};
 use crate::base64;
-use crate::digest;
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::{self, Json};
@@ -22,8 +22,8 @@ pub struct Line {
     id: Option<String>,
     intent: Option<String>,
     payment_id: Option<String>,
-    /// What makes two documents the same one.
-    identity: [u8; 32],
+    /// What makes two documents the same one: the digest of this.
+    identity: Hashed,
     /// The transaction that the document names at its outset.
     transaction: Option<String>,
     document: Result<Document, Error>,
@@ -36,7 +36,7 @@ enum Response {
     Absent,
     Known(Answer),
     /// Its exact bytes.
-    Inside(Vec<u8>),
+    Inside(Hashed),
     /// Under this name, where the host finds it.
     Named(String),
 }
@@ -127,6 +127,15 @@ impl Line {
         })
     }
 
+    /// Its texts whose digests are asked for.
+    pub(super) fn hashed(&mut self) -> impl Iterator<Item = &mut Hashed> {
+        let body = match &mut self.response {
+            Response::Inside(body) => Some(body),
+            _ => None,
+        };
+        [&mut self.identity].into_iter().chain(body)
+    }
+
     /// What a seller's typed document is signed with, and what it is about.
     pub(super) fn signed(&self) -> Option<(&[u8; 32], &str, Option<&str>)> {
         self.document.as_ref().ok()?.signed()
@@ -153,11 +162,11 @@ impl Line {
         let mut material: Material = self.material;
         material.answer = match &self.response {
             Response::Known(answer) => Some(*answer),
-            Response::Inside(body) => Some(Answer::of(body)),
+            Response::Inside(body) => Some(digest_alone(body.sha256(), Some(body.bytes.len() as u64))),
             Response::Absent | Response::Named(_) => found.and_then(Into::into),
         };
         if let Response::Inside(body) = &self.response {
-            material.body = Some(body);
+            material.body = Some(&body.bytes);
         }
         let targets = document.targets();
         let report = match document.judge(&material, made) {
@@ -171,7 +180,7 @@ impl Line {
             _ => (Standing::Incomplete, report.missing().collect::<Vec<_>>()),
         };
         let mut joins = Joins::of(&report.subject, spelling);
-        joins.receipt = Some(hex::encode(self.identity));
+        joins.receipt = Some(hex::encode(self.identity.sha256()));
         joins.intent = joins.intent.or(self.intent);
         joins.payment_id = self.payment_id;
         let recorded = targets.ok().and_then(|targets| joins.recorded(&targets));
@@ -224,7 +233,7 @@ fn taken(json: &mut Json, name: &str) -> Option<Json> {
 }
 
 /// What makes two documents the same one: the RFC 8785 text of what it says, else its text.
-fn identity(receipt: &Json) -> [u8; 32] {
+fn identity(receipt: &Json) -> Hashed {
     let canonical = |json: &Json| json.to_canonical().ok();
     let text = match receipt {
         Json::String(text) => match text.trim().starts_with('{') {
@@ -236,7 +245,7 @@ fn identity(receipt: &Json) -> [u8; 32] {
         .and_then(|json| canonical(&json)),
         json => canonical(json),
     };
-    digest::sha256(text.unwrap_or_else(|| receipt.to_text()).as_bytes())
+    Hashed::from(text.unwrap_or_else(|| receipt.to_text()).into_bytes())
 }
 
 fn payment_id(json: &Json) -> Result<Option<String>, Error> {
@@ -270,10 +279,10 @@ fn response(json: &Json) -> Result<Response, Error> {
         return Ok(Response::Known(digest_alone(sha256, length)));
     }
     if let Some(text) = json.read_opt("text", Json::as_str)? {
-        return Ok(Response::Inside(text.as_bytes().to_vec()));
+        return Ok(Response::Inside(text.as_bytes().to_vec().into()));
     }
     if let Some(body) = json.read_opt("base64", |text| base64::decode_header(text.as_str()?))? {
-        return Ok(Response::Inside(body));
+        return Ok(Response::Inside(body.into()));
     }
     json.read("path", Json::as_string).map(Response::Named)
 }

@@ -1,6 +1,6 @@
 //! The verdict on one line, as it is written down and read back.
 
-use super::joins::{Join, Joins};
+use super::joins::{Join, Joins, Shared};
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
 
@@ -137,12 +137,17 @@ impl Verdict {
         }
     }
 
-    /// The keys that other lines may share; none where the document stands for no payment.
-    pub fn keys(&self) -> Vec<Join> {
+    /// What other lines may share; nothing where the document stands for no payment.
+    pub fn shared(&self) -> Vec<Shared> {
         match self.stands_for_a_payment() {
-            true => self.joins.keys(),
+            true => self.joins.shared(),
             false => Vec::new(),
         }
+    }
+
+    /// The keys of that.
+    pub fn keys(&self) -> Vec<Join> {
+        Join::of_all(&self.shared())
     }
 
     /// `{v, input, line, id?, verdict, codes, field?, kind?, keys: {receipt?, intent?, …, shown?}}`.

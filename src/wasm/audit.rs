@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use super::core::KEYS;
 use super::jws::Asked;
 use super::Input;
-use crate::audit::{self, across, Canonical, Found, Given, Kind, Names, Read, Reader, Summary, Verdict};
+use crate::audit::{
+    self, across, Canonical, Found, Given, Join, Kind, Names, Read, Reader, Summary, Verdict,
+};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
@@ -205,13 +207,16 @@ pub(super) fn packed(input: &Input, again: bool) -> Result<(Json, String, Vec<u8
     if let Some(needs) = asked.needs() {
         return Ok((needs, text, keys));
     }
+    let (mut shared, mut places) = (Vec::new(), Vec::new());
     for (at, verdict) in (0_u32..).zip(&verdicts) {
         verdict.write(&mut text);
         text.push('\n');
-        for key in verdict.keys() {
-            keys.extend(at.to_le_bytes());
-            keys.extend(key.0);
-        }
+        shared.extend(verdict.shared());
+        places.resize(shared.len(), at);
+    }
+    for (key, at) in Join::of_all(&shared).into_iter().zip(places) {
+        keys.extend(at.to_le_bytes());
+        keys.extend(key.0);
     }
     let head = Json::object([("summary", sum(&verdicts).to_json())]);
     Ok((head, text, keys))

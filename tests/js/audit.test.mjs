@@ -76,6 +76,22 @@ test("all verified: status 0, and what the line says is not taken for trust", as
   assert.equal((await json(["vouching.jsonl"])).verdicts[0].verdict, "incomplete");
 });
 
+test("answers and receipts of every length, hashed together, are hashed as Node hashes each", () => {
+  const cases = Array.from({ length: 400 }, (_, length) => {
+    const body = String.fromCharCode(97 + (length % 26)).repeat(length % 300);
+    const wrong = length % 7 === 3;
+    return { body, wrong, receipt: seller(wrong ? `${body}.` : body, { resource: `https://api.example.com/${"r".repeat(length % 150)}` }) };
+  });
+  const lines = cases.map(({ body, receipt }) => JSON.stringify({ receipt, response: { text: body } }));
+  const judged = new TextDecoder().decode(auditLines(Buffer.from(lines.join("\n"))).verdicts).trimEnd().split("\n").map((line) => JSON.parse(line));
+  assert.equal(judged.length, cases.length);
+  for (const [at, { body, wrong, receipt }] of cases.entries()) {
+    const { verdict, codes, keys } = judged[at];
+    assert.deepEqual([verdict, codes.includes("delivery.hash")], [wrong ? "failed" : "incomplete", wrong], `${at}: ${codes}`);
+    assert.equal(keys.receipt, `0x${sha(JSON.stringify(receipt, Object.keys(receipt).sort()))}`, `${at}: ${body}`);
+  }
+});
+
 test("verdicts are those of verifyReceipt, for every case that it has", () => {
   const casesOf = (name) => {
     const { base, cases } = JSON.parse(readFileSync(new URL(`../receipts/${name}.json`, import.meta.url), "utf8"));

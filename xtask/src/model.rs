@@ -12,13 +12,14 @@ use crate::shell::{cargo, files, root, run, target};
 
 const MUTATIONS: &str = "tests/model/mutations";
 /// What the scratch copy needs to build the model.
-const COPIED: [&str; 10] = [
+const COPIED: [&str; 11] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
     "src",
     "json",
     "secp256k1",
+    "sha256",
     "modules",
     "tests/curve",
     "tests/model",
