@@ -6,7 +6,7 @@ use counterfoil::eip3009::Authorization;
 use counterfoil::eip712::{hash_typed_data, Domain};
 use counterfoil::error::{Code, Error};
 use counterfoil::json::{self, Json};
-use counterfoil::secp256k1::{parse_signature, recover};
+use counterfoil::secp256k1::{parse_signature, recover, Keys};
 use counterfoil::{base64, checked, hex, signing, wasm};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -116,7 +116,8 @@ fn no_signature_or_address_holds_a_piece_of_the_key() {
 #[test]
 fn what_holds_a_key_wipes_it() {
     fn wiped<T: ZeroizeOnDrop>(_: Option<T>) {}
-    wiped(None::<k256::ecdsa::SigningKey>);
+    wiped(None::<k256::SecretKey>);
+    wiped(None::<Zeroizing<k256::NonZeroScalar>>);
     // A call's secret; the annotation fails to compile when the boundary stops wrapping it.
     let input: Option<wasm::Input> = None;
     wiped(input.and_then(|input| -> Option<Zeroizing<Vec<u8>>> { input.secret }));
@@ -140,6 +141,47 @@ fn a_signature_is_the_same_every_time_low_and_its_own() {
             nonces.insert(signature[..32].to_vec()),
             "two digests share a nonce"
         );
+    }
+}
+
+#[test]
+fn who_is_said_to_sign_decides_nothing_but_how_soon() {
+    let own = signing::address_of_key(&key()).unwrap();
+    let oracle = k256::ecdsa::SigningKey::from_slice(&key()).unwrap();
+    let mut keys = Keys::new();
+    // Often enough that the key's tables are there, for which a signer is met 32 times.
+    for seed in 0..40u8 {
+        let digest = counterfoil::digest::sha256(&[seed]);
+        let (scalars, recovery) = oracle.sign_prehash_recoverable(&digest);
+        let expected = [&scalars.to_bytes()[..], &[27 + recovery.to_byte()]].concat();
+        for said in [own, Address([0; 20]), Address([seed; 20])] {
+            let signature = checked::sign_digest_as(said, &digest, &key(), &mut keys).unwrap();
+            assert_eq!(signature[..], expected);
+        }
+        assert_eq!(signing::sign_digest(&digest, &key()).unwrap()[..], expected);
+    }
+    assert_eq!(keys.remembered(), (1, 1));
+}
+
+#[test]
+fn a_signature_that_is_not_the_keys_is_not_handed_out() {
+    let digest = [7; 32];
+    let right = signing::sign_digest(&digest, &key()).unwrap();
+    assert_eq!(checked::of_the_key(&digest, right, &key()), Ok(right));
+    let failed = Err(Error::new(Code::SignerFailed, ""));
+    let others = signing::sign_digest(&digest, &[1; 32]).unwrap();
+    for (digest, signature) in [
+        ([8; 32], right),
+        (digest, others),
+        (digest, [0; 65]),
+        (digest, [0xff; 65]),
+    ] {
+        assert_eq!(checked::of_the_key(&digest, signature, &key()), failed);
+    }
+    for bit in 0..right.len() * 8 {
+        let mut faulty = right;
+        faulty[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(checked::of_the_key(&digest, faulty, &key()), failed, "bit {bit}");
     }
 }
 

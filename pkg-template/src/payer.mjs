@@ -234,7 +234,7 @@ function hostOf(options) {
     },
     sign: ({ typedData, transaction }) => {
       if (transaction) return signTempo(transactionOf(transaction));
-      return key ? call("signTypedData", { typedData }, undefined, key) : askSigner(signer, typedData);
+      return key ? call("signTypedData", { typedData, signer: payer }, undefined, key) : askSigner(signer, typedData);
     },
     trust,
     askContract: ({ network, ...ask }) => askContract(sources(rpc[network]), ask),
