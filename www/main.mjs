@@ -12,8 +12,9 @@ import "./elements/help.mjs";
 import "./elements/lineage.mjs";
 import "./elements/audit.mjs";
 import { element } from "./build.mjs";
-import { CounterfoilError, load, loadJws, verifyReceipt } from "./core.mjs";
+import { CounterfoilError, load, verifyReceipt } from "./core.mjs";
 import { alone, embedded, file, fromBase64 } from "./files.mjs";
+import { awaitsJws } from "./jws.mjs";
 import { keys } from "./keys.mjs";
 import { follow } from "./live.mjs";
 import { openers } from "./lineage/openers.mjs";
@@ -37,6 +38,7 @@ function check() {
   }
   try {
     const found = verifyReceipt(receipt, { ...material, now: Math.floor(Date.now() / 1000) });
+    if (awaitsJws(check)) return;
     verdict.show(found);
     report.show(found, receipt);
   } catch (error) {
@@ -72,7 +74,7 @@ function open({ documents = [], live, view: wanted, audit } = {}) {
 
 async function start() {
   document.querySelector(".policy code").textContent = document.querySelector("meta[http-equiv]").content;
-  await Promise.all(alone() ? [load(await file("module")), loadJws(await file("jws"))] : [load(), loadJws()]);
+  await load(alone() ? await file("module") : undefined);
   intake.start();
   intake.addEventListener("change", check);
   intake.addEventListener("files", (event) => {

@@ -83,7 +83,9 @@ export function withJws(params, run) {
   const first = run(params);
   if (!("needs" in first)) return first;
   const made = (task) => ({ ...task, made: checkJws(snapshot(task)) });
-  return run({ ...params, answers: modules.jws?.ready() ? first.needs.map(made) : [] });
+  const there = modules.jws?.ready();
+  if (modules.jws) modules.jws.missed = !there;
+  return run({ ...params, answers: there ? first.needs.map(made) : [] });
 }
 
 function pass(into, name, params, bytes, secret) {

@@ -10,3 +10,6 @@ modules.jws = module(glue, () => new URL("../wasm/jws_bg.wasm", import.meta.url)
 export function loadJws(source) {
   return modules.jws.load(source);
 }
+
+/** Whether the last document with such a signature came before the part was there. */
+export const jwsMissed = () => modules.jws.missed === true;

@@ -48,6 +48,19 @@ for (const [what, id, files] of [
   });
 }
 
+test("the part for EdDSA is fetched when a receipt is met that is signed so, and not before", async () => {
+  const passed = (page) => page.locator('cf-report tbody tr[data-state="pass"]', { has: page.locator(".id", { hasText: /^signature$/ }) }).waitFor();
+  for (const [id, times] of [["receipt-jws-ES256K-proven", 0], ["official-jws-EdDSA-key-0-receipt", 1]]) {
+    const { page, trouble } = await site.open();
+    const { receipt, material } = of(id);
+    await drop(page, { "receipt.json": receipt, "trust.json": JSON.stringify(material.trust) });
+    await passed(page);
+    const fetched = await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("jws_bg.wasm")).length);
+    assert.equal(fetched, times, id);
+    assert.deepEqual(trouble, []);
+  }
+});
+
 test("a described form reads what is not known here, in the same drop", async () => {
   const { receipt, material } = of("form-eip712");
   const { page, trouble } = await site.open();

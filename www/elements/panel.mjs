@@ -2,6 +2,7 @@
 
 import { element, symbol } from "../build.mjs";
 import { CounterfoilError, networkName, verifyReceipt, visible, visibleAscii } from "../core.mjs";
+import { awaitsJws } from "../jws.mjs";
 import { amountOf, money } from "../lineage/money.mjs";
 import { nameOf } from "../lineage/row.mjs";
 import { clock } from "../lineage/time.mjs";
@@ -62,15 +63,19 @@ function receipt({ name, text }, several) {
   const verdict = stub();
   const shown = document.createElement("cf-report");
   const bytes = new TextEncoder().encode(text);
-  try {
-    const report = verifyReceipt(text, { now: Math.floor(Date.now() / 1000) });
-    verdict.show(report);
-    shown.show(report, bytes);
-  } catch (error) {
-    if (!(error instanceof CounterfoilError)) throw error;
-    verdict.refuse(error);
-    shown.showRaw(bytes);
-  }
+  const check = () => {
+    try {
+      const report = verifyReceipt(text, { now: Math.floor(Date.now() / 1000) });
+      if (awaitsJws(check)) return;
+      verdict.show(report);
+      shown.show(report, bytes);
+    } catch (error) {
+      if (!(error instanceof CounterfoilError)) throw error;
+      verdict.refuse(error);
+      shown.showRaw(bytes);
+    }
+  };
+  check();
   return [several ? element("p", { class: "hint" }, `As ${visible(name)} has it`) : undefined, verdict, shown];
 }
 
