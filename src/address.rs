@@ -17,8 +17,8 @@ impl Address {
         let bytes = hex::decode_array(text).map_err(|_| Error::new(Code::AddressInvalid, ""))?;
         let address = Address(bytes);
         let digits = text.get(2..).unwrap_or_default();
-        let mixed = digits.contains(|c: char| c.is_ascii_lowercase())
-            && digits.contains(|c: char| c.is_ascii_uppercase());
+        let mixed = digits.bytes().any(|digit| digit.is_ascii_lowercase())
+            && digits.bytes().any(|digit| digit.is_ascii_uppercase());
         if mixed && address.to_string() != text {
             return Err(Error::new(Code::AddressChecksum, ""));
         }

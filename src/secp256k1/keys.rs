@@ -26,7 +26,7 @@ const OFTEN: usize = 32;
 
 /// Fewer signatures than this are verified one by one, as they would share an inversion with too few; more than that in blocks.
 const FEW: usize = 6;
-const BLOCK: usize = 256;
+const BLOCK: usize = 1024;
 const FEWEST: usize = 32;
 
 /// Signatures of one signer in a call from which on small tables pay for themselves, and of how many signers they are made at once.
