@@ -57,3 +57,20 @@ test("hashes by Node's own", async () => {
   assert.throws(() => canonicalSha256(undefined), { code: "missing_field", field: "json" });
   assert.throws(() => canonicalSha256({ length: 1000 }), { code: "invalid_type", field: "json" });
 });
+
+test("Node's own is asked from 256 bytes on", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", `
+    const crypto = process.getBuiltinModule("node:crypto");
+    const asked = [];
+    const hash = (name, data) => { asked.push(data.length); return crypto.createHash(name).update(data).digest("hex"); };
+    process.getBuiltinModule = () => ({ hash });
+    const { sha256, canonicalSha256 } = await import("${sources("inline.mjs")}");
+    const body = ${body};
+    const whole = ${JSON.stringify(lengths)}.map((length) => sha256(body(length)));
+    console.log(JSON.stringify({ whole, asked, canonical: canonicalSha256(${JSON.stringify(json)}) }));
+  `]);
+  const told = JSON.parse(stdout);
+  assert.deepEqual(told.whole, expected);
+  assert.deepEqual(told.asked, [...lengths.filter((length) => length >= 256), Buffer.byteLength(canonical)]);
+  assert.equal(told.canonical, `0x${createHash("sha256").update(canonical).digest("hex")}`);
+});

@@ -44,7 +44,7 @@ const AREAS: [Area; 13] = [
     ("wrapped", verdict::wrapped, 200, 210_000),
     ("field-sums", field::sums, 40_000, 4_500_000),
     ("scalars", scalar::functions, 100_000, 9_500_000),
-    ("rare", verdict::rare, 200, 5_000),
+    ("rare", verdict::rare, 4_200, 10_000),
     ("frequent", verdict::frequent, 20, 200),
     ("products", comb::products, 2_000, 300_000),
     ("several", comb::several, 60, 20_000),

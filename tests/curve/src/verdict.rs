@@ -365,8 +365,10 @@ pub fn rare(seed: u64, rounds: u64, counts: &Counts) {
         other.digest[0] ^= 1;
         assert_eq!(keys.verify(&[claim]), [true]);
         assert!(keys.remembered().0 as u64 <= round.min(4096));
-        assert_eq!(keys.verify(&[other, claim]), [false, true]);
+        if round % 16 == 0 {
+            assert_eq!(keys.verify(&[other, claim]), [false, true]);
+        }
         counts.add("signers met once or twice", 1);
     }
-    assert!(rounds < 5000 || keys.remembered() == (4096, 0));
+    assert_eq!(keys.remembered(), (rounds.min(4096) as usize, 0));
 }
