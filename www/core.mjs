@@ -6,3 +6,4 @@ export { cut, inUnits, networkName, visible, visibleAscii, visibleLines } from "
 export { CounterfoilError } from "./counterfoil/src/errors.mjs";
 export { approvalDocument, lineage, lineageProv, load, loadJws, verifyLineage, verifyReceipt } from "./counterfoil/src/verify.mjs";
 export { callAny } from "./counterfoil/src/boundary.mjs";
+export { jwsMissed } from "./counterfoil/src/jws.mjs";

@@ -1,7 +1,6 @@
 // The part of the core that checks JWS on P-256 and Ed25519: it is fetched when a document is met that is signed so.
 
-import { loadJws } from "./core.mjs";
-import { jwsMissed } from "./counterfoil/src/jws.mjs";
+import { jwsMissed, loadJws } from "./core.mjs";
 import { alone, file } from "./files.mjs";
 
 let coming;
