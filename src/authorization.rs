@@ -90,12 +90,22 @@ impl Authorization {
         }
     }
 
-    /// The most that it may cost the payer: its value, and on Tempo the fee beside it. Nothing where no amount is so large.
-    pub fn cost(&self) -> Option<Amount> {
+    /// The most that the payer pays for its inclusion: on Tempo, where nobody sponsors it.
+    pub fn fee(&self) -> Amount {
         match self {
-            Authorization::Tempo(order) => order.amount().checked_add(order.max_fee),
-            _ => Some(self.value()),
+            Authorization::Tempo(order) => order.max_fee,
+            _ => Amount::ZERO,
         }
+    }
+
+    /// The most that it may cost the payer: its value and the fee beside it. Nothing where no amount is so large.
+    pub fn cost(&self) -> Option<Amount> {
+        self.value().checked_add(self.fee())
+    }
+
+    /// The same as a part of a sum: one that no amount holds is the largest there is.
+    pub fn bounded_cost(&self) -> Amount {
+        self.value().saturating_add(self.fee())
     }
 
     /// Whether less may move than was signed for: scheme `upto`.

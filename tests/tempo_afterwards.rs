@@ -7,7 +7,7 @@ mod tempo;
 
 use counterfoil::json::Json;
 use counterfoil::wasm;
-use host::{assert_fails, held, record, text, NOW, URL};
+use host::{assert_fails, held, record, text, Host, NOW, URL};
 use tempo::*;
 
 #[test]
@@ -365,4 +365,185 @@ fn what_is_not_passed_on() {
         None,
     );
     assert_eq!(read_again.unwrap(), Json::Bool(false));
+}
+
+/// What a lineage says of all that this host did: settled, reserved, owed back.
+fn totals(host: &Host) -> [String; 3] {
+    let bundle = format!(
+        r#"{{"type":"counterfoil/bundle","v":1,"exportedAt":{NOW},"payer":"{}","intents":[{}]}}"#,
+        wasm_payer(),
+        record(host).to_text()
+    );
+    let view = wasm::call(
+        "lineage",
+        &Json::object([("bundles", Json::Array(vec![Json::text(bundle)]))]).to_text(),
+        None,
+        None,
+    );
+    let view = view.unwrap();
+    let [total] = view.get("totals").unwrap().as_array().unwrap() else {
+        panic!("{}", view.to_text());
+    };
+    ["settled", "reserved", "refundOwed"].map(|name| text(total, name).to_owned())
+}
+
+#[test]
+fn a_lineage_counts_the_fee_as_the_wallet_does() {
+    let (mut host, read) = lost_answer();
+    assert_eq!(totals(&host), ["0", "60000", "0"]);
+    let (hash, other) = (fixture("hashes", "c1"), format!("0x{}", "0e".repeat(32)));
+    let told = Told {
+        receipt: Some((&hash, true)),
+        logged: &[&hash],
+        ..NOTHING
+    };
+    let mut untold = host.copy();
+    let mut twice = host.copy();
+    host.on(&with_fee(&told.of(&read), &hash, "4d2"));
+    assert_eq!(totals(&host), ["11234", "0", "0"]);
+    untold.on(&told.of(&read));
+    assert_eq!(totals(&untold), ["60000", "0", "0"]);
+    // What was paid a second time under the memo left the wallet, too.
+    let told = Told {
+        logged: &[&hash, &other],
+        ..told
+    };
+    twice.on(&with_fee(&told.of(&read), &hash, "4d2"));
+    assert_eq!(totals(&twice), ["21234", "0", "10000"]);
+    assert_eq!(held(&twice), ["settled 21234"]);
+}
+
+/// A purchase of its own, up to the signer, and what became of it: what it asks instead.
+fn next_purchase(host: &mut Host, n: u64, intent: &str, amount: &str) -> Json {
+    let nothing = counterfoil::hex::encode(counterfoil::digest::sha256(b""));
+    let start = host.start(&format!(
+        r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"order-00000000000000{n:02}"{intent}}}}}"#
+    ));
+    assert_eq!(text(&start, "type"), "send", "{}", start.to_text());
+    let mut effect = host.on(&priced(&format!(
+        r#"Payment id="c{n}", realm="api.example", method="tempo", intent="charge", request="{}""#,
+        request(amount, "")
+    )));
+    if text(&effect, "type") == "read_chain" {
+        let nothing = NOTHING.of(&effect);
+        effect = host.on(&nothing);
+    }
+    effect
+}
+
+fn asked_for(effect: &Json) -> &str {
+    assert_eq!(text(effect, "type"), "ask", "{}", effect.to_text());
+    let reasons = effect.get("approval").unwrap().get("reasons").unwrap();
+    reasons.as_array().unwrap()[0].as_str().unwrap()
+}
+
+fn drifting(rules: &str) -> Host {
+    payer_with(&format!(r#","approve":true,"drift":{rules}"#), 0)
+}
+
+/// Three times 60,000, fee included, stay just below 70,000; 10,000 do not.
+#[test]
+fn what_is_split_is_counted_with_the_fee() {
+    let mut host = drifting(r#"{"split":"ask","threshold":"70000"}"#);
+    for n in 1..3 {
+        assert_eq!(text(&next_purchase(&mut host, n, "", "10000"), "type"), "sign");
+    }
+    assert_eq!(
+        asked_for(&next_purchase(&mut host, 3, "", "10000")),
+        "drift_split"
+    );
+    let mut host = drifting(r#"{"split":"ask","threshold":"12000"}"#);
+    for n in 1..4 {
+        assert_eq!(text(&next_purchase(&mut host, n, "", "10000"), "type"), "sign");
+    }
+}
+
+/// Eight times 60,000 are nine tenths of 500,000.
+#[test]
+fn the_end_of_a_budget_comes_with_the_fees() {
+    let mut host = drifting(r#"{"capApproach":"ask"}"#);
+    let input = format!(
+        r#"{{"config":{},"now":{NOW},"start":{{"mode":"fetch","intent":{{"id":"plan-0000000000000001","budget":"500000"}}}}}}"#,
+        host.config
+    );
+    let written = wasm::call("clientIntend", &input, None, None).unwrap();
+    host.persisted(&written);
+    let under = format!(r#","parent":"{}""#, text(&written, "intentId"));
+    for n in 1..8 {
+        assert_eq!(
+            text(&next_purchase(&mut host, n, &under, "10000"), "type"),
+            "sign"
+        );
+    }
+    assert_eq!(
+        asked_for(&next_purchase(&mut host, 8, &under, "10000")),
+        "drift_cap_approach"
+    );
+}
+
+/// Only the seller's part of what is held is its price: more than twice of that is a step, whatever the fee could be.
+#[test]
+fn a_fee_hides_no_step_of_the_price() {
+    let mut host = drifting(r#"{"priceStep":"ask"}"#);
+    for n in 1..4 {
+        assert_eq!(text(&next_purchase(&mut host, n, "", "10000"), "type"), "sign");
+    }
+    let mut same = host.copy();
+    assert_eq!(text(&next_purchase(&mut same, 4, "", "20000"), "type"), "sign");
+    assert_eq!(
+        asked_for(&next_purchase(&mut host, 4, "", "20001")),
+        "drift_price_step"
+    );
+}
+
+/// The fee of a payment that landed is not the recipient's.
+#[test]
+fn a_recipient_has_the_price_alone() {
+    for (cap, signs) in [("20000", true), ("19999", false)] {
+        let more = format!(r#","perRecipient":[{{"amount":"{cap}","window":600}}]"#);
+        let mut host = payer_with(&more, 0);
+        pay(&mut host);
+        let read = host.on(TIMEOUT);
+        let hash = fixture("hashes", "c1");
+        let told = Told {
+            receipt: Some((&hash, true)),
+            logged: &[&hash],
+            ..NOTHING
+        };
+        host.on(&with_fee(&told.of(&read), &hash, "4d2"));
+        assert_eq!(held(&host), ["settled 11234"]);
+        let next = next_purchase(&mut host, 2, "", "10000");
+        match signs {
+            true => assert_eq!(text(&next, "type"), "sign", "{}", next.to_text()),
+            false => assert_fails(&next, "over_recipient_cap", "none"),
+        }
+    }
+}
+
+/// Seen in a block that was replaced, and the wallet's record was lost in between: what may still land is held again, and its fee with it.
+#[test]
+fn what_vanished_is_held_again_with_its_fee() {
+    let (mut host, mut effect) = lost_answer();
+    let hash = fixture("hashes", "c1");
+    let seen = Told {
+        receipt: Some((&hash, true)),
+        logged: &[&hash],
+        ..NOTHING
+    };
+    while text(&effect, "type") == "read_chain" {
+        let evidence = match text(effect.get("read").unwrap(), "tag") {
+            "finalized" => NOTHING.of(&effect),
+            _ => with_fee(&seen.of(&effect), &hash, "4d2"),
+        };
+        effect = host.on(&evidence);
+    }
+    assert_fails(&effect, "paid_not_delivered", "proven");
+    assert_eq!(held(&host), ["reserved 60000"]);
+    host.rows.retain(|key, _| !key.starts_with("wallet/"));
+    let mut effect = host.intent("resume");
+    while text(&effect, "type") == "read_chain" {
+        effect = host.on(&NOTHING.of(&effect));
+    }
+    assert_eq!(host.alerts.last().map(String::as_str), Some("payment_vanished"));
+    assert_eq!(held(&host), ["reserved 60000"]);
 }

@@ -46,7 +46,7 @@ pub(super) fn decide(
     let mut habit = Habit::default();
     for entry in entries().filter(|entry| entry.call.is_some_and(|call| call.operation == mark.operation)) {
         if let Some(share) = entry.spent.to.first() {
-            habit.add(share.to, entry.spent.amount);
+            habit.add(share.to, entry.spent.price());
         }
     }
     let open = |entry: &Reservation| entry.spent.state == SpentState::Reserved;
@@ -90,7 +90,7 @@ pub(super) fn decide(
             .filter(to)
             .filter(|entry| below(entry.spent.amount))
             .count();
-        let splits = below(terms.amount) && before + 1 >= drift::SPLIT;
+        let splits = below(terms.cost()) && before + 1 >= drift::SPLIT;
         tell(Some(rule), splits, Code::DriftSplit, "split")?;
     }
     Ok(decisions)
@@ -129,7 +129,7 @@ pub(super) fn approach(
     }
     let before = drift::is_approach(budget, children.values().copied());
     let sum = children.entry(own).or_insert(Amount::ZERO);
-    *sum = sum.saturating_add(terms.amount);
+    *sum = sum.saturating_add(terms.cost());
     match !before && drift::is_approach(budget, children.values().copied()) {
         true => policy
             .ask_of(rule, Code::DriftCapApproach, "capApproach")

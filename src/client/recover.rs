@@ -5,6 +5,7 @@ use super::{
     done, fail, hand_over, may_sign, persist, probe, recheck, retry, sign, split, take_over, told, Context,
     Effect, Mode, Phase, State, Then,
 };
+use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
 use crate::authorization::Authorization;
 use crate::error::{Code, Error, Money, Next};
@@ -316,9 +317,19 @@ pub(super) fn mark_wrong_terms(
 /// The nonce is used: in a final block, nothing else that was signed for it can land any more.
 fn spent(intent: &mut Intent, verdict: &Verdict) -> Option<WalletChange> {
     let last = !verdict.is_provisional();
-    let price = intent.current().map(|attempt| attempt.authorization.value());
+    let signed = intent.current().map(|attempt| &attempt.authorization);
     // With scheme `upto` the maximum was held, and only this much moved; on Tempo with the most that the fee could be.
-    let moved = verdict.amount.or_else(|| price?.checked_add(verdict.fee?));
+    let moved = verdict
+        .amount
+        .or_else(|| signed?.value().checked_add(verdict.fee?));
+    let moved = match (signed, verdict.again.len()) {
+        (Some(Authorization::Tempo(order)), 1..) => {
+            let once = moved.unwrap_or(order.amount().saturating_add(order.max_fee));
+            let again = verdict.again.iter().map(|_| order.payment.primary.amount);
+            Some(again.fold(once, Amount::saturating_add))
+        }
+        _ => moved,
+    };
     last.then(|| {
         close_siblings(intent, attempt::State::Dead);
         match moved {

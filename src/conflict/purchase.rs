@@ -44,6 +44,8 @@ pub(crate) struct Transfer<'a> {
     pub attempt: &'a Attempt<'a>,
     /// Unknown when it moved on other terms than signed.
     pub amount: Option<Amount>,
+    /// What its inclusion cost the payer besides; unless the chain shows that, the most that it could.
+    pub fee: Amount,
     pub transaction: Option<String>,
     /// The recorded reads of a final block prove it; else journal or seller say so.
     pub proven: bool,
@@ -59,6 +61,11 @@ impl Purchase<'_> {
 }
 
 impl Transfer<'_> {
+    /// What it cost the payer.
+    pub fn cost(&self) -> Option<Amount> {
+        self.amount.map(|amount| amount.saturating_add(self.fee))
+    }
+
     /// What it moved.
     pub fn sum(&self) -> Option<(Amount, Address, Network)> {
         let SlotKey { network, asset, .. } = &self.slot;
@@ -186,6 +193,7 @@ fn further<'a>(intent_id: &'a str, slot: &SlotKey, attempts: &[&'a Attempt<'a>])
                 },
                 attempt,
                 amount: Some(order.payment.primary.amount),
+                fee: Amount::ZERO,
                 transaction: Some(transaction_text),
                 proven,
                 position: Some(position),
@@ -234,6 +242,7 @@ fn read<'a>(
         slot: slot.clone(),
         attempt: paid,
         amount: (!wrong).then_some(verdict.amount.unwrap_or(paid.authorization.value())),
+        fee: verdict.fee.unwrap_or(paid.authorization.fee()),
         transaction: verdict.transaction,
         proven: !verdict.reasons.iter().any(|reason| reason == "not_final"),
         position: verdict.position,
@@ -269,6 +278,7 @@ fn said<'a>(intent_id: &'a str, slot: &SlotKey, attempt: &'a Attempt<'a>) -> Opt
         slot: slot.clone(),
         attempt,
         amount: (!wrong).then_some(amount),
+        fee: attempt.authorization.fee(),
         transaction,
         proven: false,
         position: None,

@@ -193,14 +193,26 @@ fn is_void(key: &SlotKey, attempts: &[&Attempt]) -> bool {
 }
 
 /// What each intent itself cost.
-pub(super) fn own(slots: &Slots, back: &[OwedBack]) -> BTreeMap<String, Costs> {
+pub(super) fn own(purchases: &Purchases, slots: &Slots, back: &[OwedBack]) -> BTreeMap<String, Costs> {
     let mut costs: BTreeMap<String, Costs> = BTreeMap::new();
+    // What moved under none of the nonces that were signed for: on Tempo the same memo in another transaction.
+    for (id, purchase) in purchases {
+        let beside = purchase.transfers.iter();
+        for transfer in beside.filter(|one| !purchase.slots.contains_key(&one.slot)) {
+            let token = (transfer.slot.network.clone(), transfer.slot.asset);
+            let cost = Cost {
+                settled: transfer.cost().unwrap_or(Amount::ZERO),
+                ..Cost::NONE
+            };
+            add(costs.entry((*id).to_owned()).or_default(), token, cost);
+        }
+    }
     for (id, slots) in slots {
         let own = costs.entry((*id).to_owned()).or_default();
         for slot in slots {
             let token = (slot.key.network.clone(), slot.key.asset);
-            let largest = slot.attempts.iter().map(|one| one.authorization.value()).max();
-            let largest = largest.unwrap_or(Amount::ZERO);
+            let costs = slot.attempts.iter().map(|one| one.authorization.bounded_cost());
+            let largest = costs.max().unwrap_or(Amount::ZERO);
             let cost = match slot.standing {
                 Standing::Unsigned | Standing::Void => continue,
                 Standing::Sent | Standing::Unknown => Cost {
@@ -208,7 +220,7 @@ pub(super) fn own(slots: &Slots, back: &[OwedBack]) -> BTreeMap<String, Costs> {
                     ..Cost::NONE
                 },
                 Standing::Moved(_) => Cost {
-                    settled: slot.moved.and_then(|one| one.amount).unwrap_or(largest),
+                    settled: slot.moved.and_then(Transfer::cost).unwrap_or(largest),
                     ..Cost::NONE
                 },
             };

@@ -33,7 +33,10 @@ struct Call<'a> {
     open_until: Seconds,
     token: Token,
     to: Address,
-    amount: Amount,
+    /// What the recipients ask for.
+    price: Amount,
+    /// The same and the most that its inclusion may cost.
+    cost: Amount,
     agent: String,
 }
 
@@ -60,10 +63,10 @@ pub(super) fn findings(family: &Family, slots: &Slots, options: &Options) -> Vec
         if habit.is_new_recipient(call.to) {
             found.push(about(Code::DriftNewRecipient, &[call]));
         }
-        if habit.is_price_step(call.amount) {
+        if habit.is_price_step(call.price) {
             found.push(about(Code::DriftPriceStep, &[call]));
         }
-        habit.add(call.to, call.amount);
+        habit.add(call.to, call.price);
     }
     approaches(family, &calls, &mut found);
     actors(&calls, &mut found);
@@ -77,7 +80,7 @@ fn about(code: Code, calls: &[&Call]) -> Finding {
     let last = calls.last();
     Finding {
         intents: calls.iter().map(|call| call.member.id.to_owned()).collect(),
-        amount: last.map(|call| (call.amount, call.token.1, call.token.0.clone())),
+        amount: last.map(|call| (call.cost, call.token.1, call.token.0.clone())),
         ..Finding::new(code, Severity::Alert, code.meaning())
     }
 }
@@ -101,7 +104,8 @@ fn call<'a>(member: &'a Member<'a>, slots: &Slots) -> Option<Call<'a>> {
         open_until: delivered.unwrap_or(Seconds::MAX),
         token: (slot.key.network.clone(), slot.key.asset),
         to: first.authorization.to(),
-        amount: first.value(),
+        price: first.value(),
+        cost: first.cost(),
         agent: member.agent(at),
     })
 }
@@ -122,7 +126,7 @@ fn approaches(family: &Family, calls: &[Call], found: &mut Vec<Finding>) {
             let [child, above] = step else { continue };
             let (children, last) = below.entry(above).or_insert_with(|| (BTreeMap::new(), call));
             let sum = children.entry(child).or_insert(Amount::ZERO);
-            *sum = sum.saturating_add(call.amount);
+            *sum = sum.saturating_add(call.cost);
             *last = call;
         }
     }
@@ -156,7 +160,7 @@ fn actors(calls: &[Call], found: &mut Vec<Finding>) {
 
 /// Payments that stay just below what a person is asked for.
 fn splits(calls: &[Call], threshold: Amount, found: &mut Vec<Finding>) {
-    let just_below = |call: &&Call| is_just_below(threshold, call.amount);
+    let just_below = |call: &&Call| is_just_below(threshold, call.cost);
     let mut runs: BTreeMap<(Address, &Token), Vec<&Call>> = BTreeMap::new();
     for call in calls.iter().filter(just_below) {
         let run = runs.entry((call.to, &call.token)).or_default();

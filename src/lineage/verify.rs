@@ -41,7 +41,7 @@ pub fn verify(text: &str) -> Result<Json, Error> {
     tree(&family, &mut checks);
     let (_, back) = conflict::findings(&purchases, &[]);
     let slots = cost::slots(&purchases);
-    let own = cost::own(&slots, &back);
+    let own = cost::own(&purchases, &slots, &back);
     let sums = cost::cumulative(&family, &own);
     let signers = approvals(&sources.bundles, &mut checks);
     budgets(&family, &sums, &sources.bundles, &mut checks);

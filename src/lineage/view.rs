@@ -7,6 +7,7 @@ use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
 use super::family::{time, Family, Member};
 use super::{drift, node, Options};
 use crate::amount::Amount;
+use crate::conflict::purchase::Transfer;
 use crate::conflict::{self, Purchases};
 use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
@@ -54,7 +55,7 @@ pub(super) fn view(
     let (mut findings, back) = conflict::findings(purchases, &options.refunds);
     let slots = cost::slots(purchases);
     findings.extend(drift::findings(family, &slots, options));
-    let own = cost::own(&slots, &back);
+    let own = cost::own(purchases, &slots, &back);
     let walked = family.walk(options.root.as_deref());
     let members: Vec<&Member> = walked.iter().map(|(member, _)| *member).collect();
     let shown = set(members.iter().map(|member| member.id));
@@ -295,21 +296,20 @@ impl Shown<'_, '_> {
             {
                 token = token.or(Some((key.network.clone(), key.asset)));
                 let own = attempts.iter().find(|one| one.id == attempt.id);
-                let value = own.map_or(Amount::ZERO, |one| one.authorization.value());
+                let value = own.map_or(Amount::ZERO, |one| one.authorization.bounded_cost());
                 let mine = moved.is_none_or(|moved| moved.attempt.id == attempt.id);
                 // Of what competes for one nonce at most one lands: the largest is held.
                 let largest = attempts
                     .iter()
-                    .max_by_key(|one| (one.authorization.value(), one.id));
+                    .max_by_key(|one| (one.authorization.bounded_cost(), one.id));
                 let held = match largest.is_some_and(|one| one.id == attempt.id) {
                     true => value,
                     false => Amount::ZERO,
                 };
                 let (state, by) = match *standing {
                     Standing::Moved(by) if mine => {
-                        sum.settled = sum
-                            .settled
-                            .saturating_add(moved.and_then(|one| one.amount).unwrap_or(value));
+                        let cost = moved.and_then(Transfer::cost);
+                        sum.settled = sum.settled.saturating_add(cost.unwrap_or(value));
                         (SETTLED, Some(by.as_str()))
                     }
                     // Another authorization of the same nonce took its place.

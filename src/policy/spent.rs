@@ -102,6 +102,17 @@ impl Spent {
         })
     }
 
+    /// What the recipients have of it: a fee goes to nobody among them. Where they are not known, all of it.
+    pub fn price(&self) -> Amount {
+        match self.to.as_slice() {
+            [] => self.amount,
+            known => known
+                .iter()
+                .map(|share| share.amount)
+                .fold(Amount::ZERO, Amount::saturating_add),
+        }
+    }
+
     /// What this recipient has of it.
     fn received_by(&self, to: Address) -> Vec<Amount> {
         match self.to.as_slice() {

@@ -357,10 +357,21 @@ impl<'a> Attempt<'a> {
     /// What all its authorizations move together, or those that are said to have moved where only some did. A sum that overflows is the
     /// largest number there is.
     pub fn value(&self) -> Amount {
-        self.slots()
-            .filter(|one| !self.is_partly_paid() || one.verdict() == Some("paid"))
+        self.counted()
             .map(|one| one.authorization.value())
             .fold(Amount::ZERO, Amount::saturating_add)
+    }
+
+    /// The most that all its authorizations may cost the payer together, fees included, as [`Attempt::value`] counts them.
+    pub fn cost(&self) -> Amount {
+        self.counted()
+            .map(|one| one.authorization.bounded_cost())
+            .fold(Amount::ZERO, Amount::saturating_add)
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &Attempt<'a>> {
+        self.slots()
+            .filter(|one| !self.is_partly_paid() || one.verdict() == Some("paid"))
     }
 
     /// What the last read of this authorization says.

@@ -157,9 +157,9 @@ impl Wallet {
                 for entry in self.entries.iter_mut().filter(|entry| entry.id == *id) {
                     entry.spent.state = SpentState::Settled;
                     entry.spent.amount = *amount;
-                    // Of several, which one moved stands in the intent's record: each counts in full here.
+                    // Of several, which one moved stands in the intent's record: each counts in full here. A fee is not the recipient's.
                     if let [only] = entry.spent.to.as_mut_slice() {
-                        only.amount = *amount;
+                        only.amount = only.amount.min(*amount);
                     }
                 }
             }
