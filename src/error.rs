@@ -258,6 +258,7 @@ registry! {
     IntentReleased "intent_released" Stop None "This purchase was released and is not tried again.";
     TermsChanged "terms_changed" Stop Possible "The seller changed amount, recipient or asset while an earlier authorization can still land.";
     RailChanged "rail_changed" Stop Possible "The intent is pinned to another payer, network, asset or method.";
+    RailNotProvable "rail_not_provable" Stop None "With trusted blocks alone nothing could be proven of this rail, neither payment nor death; nothing was signed.";
     SignerFailed "signer_failed" ResendSame None "The signer did not return a signature; nothing was sent.";
     ExpiredBeforeSend "expired_before_send" ResendSame None "The signer took longer than the authorization's window; nothing was sent.";
     RequestBodyUnsupported "request_body_unsupported" FixInput None "The request's body was read before and can't be sent.";

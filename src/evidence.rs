@@ -13,6 +13,7 @@
 //! The token demands `validAfter < block time < validBefore`, both strict: at a block whose time is `validBefore` the
 //! authorization can no longer land, one second earlier it can.
 
+mod bitmap_proof;
 mod header;
 mod history;
 mod logs;
@@ -37,6 +38,7 @@ use logs::Event;
 use proof::Proofs;
 use rpc::{Log, Reason, Receipt, Source, Tag};
 
+pub use bitmap_proof::{bitmap_slot, proves_permits};
 pub use header::Header;
 pub use history::{history, permit_nonces, Closed, History, How};
 pub use receipt_proof::receipt_proof_from;
@@ -130,8 +132,9 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 /// A permit of scheme `upto` is paid by a Transfer of at most its amount, which the verdict names; one of nothing is `paid` with the
 /// amount 0 and no money moved. A use without any Transfer stays `used_or_cancelled`: a log that is missing proves nothing.
 /// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
-/// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`, `amount_ambiguous` (of several transfers in one transaction each could be it). There are no proofs under a header: with trusted
-/// blocks only `not_yet` and `used_or_cancelled` stand, and `not_provable` says so of the rest.
+/// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`, `amount_ambiguous` (of several transfers in one transaction each could be it).
+/// Of proofs: `paid` needs the word of the bitmap on both sides of the payment's block, so that the bit is known to be set in it; that a nonce was
+/// invalidated and nothing else happened, or that it was paid on other terms, is not provable: with trusted blocks it is `unreadable`.
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))

@@ -72,6 +72,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         ],
     ),
     ("tests/upto.rs", &["settlement_differs"]),
+    ("tests/tempo.rs", &["rail_not_provable"]),
     ("tests/tempo_afterwards.rs", &["ends_by_itself"]),
     ("tests/finality.rs", &["payment_vanished", "settlement_vanished"]),
     (

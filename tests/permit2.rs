@@ -242,3 +242,56 @@ fn what_only_eip3009_has_is_refused_and_changes_nothing() {
     assert_fails(&end, "permit2_unsupported", "possible");
     assert_eq!(host.rows, before);
 }
+
+/// With trusted blocks only what can be proven is signed: by Permit2 where its code is known, and anything else that is offered before nothing.
+#[test]
+fn trusted_blocks_leave_out_what_can_never_be_proven() {
+    // Abstract: no code of Permit2 is pinned for it.
+    let elsewhere = "eip155:2741";
+    let trusting = |network: &str, layouts: &str| {
+        let policy = format!(
+            r#"{{"perCall":"50000","maxWindow":60,"assets":[{{"network":"{network}","asset":"{TOKEN}"}}]}}"#
+        );
+        let mut host = Host::new(&policy, false);
+        host.config = host.config.replace(
+            r#""readable":"#,
+            &format!(r#""trustedBlocks":[],"layouts":[{layouts}],"readable":"#),
+        );
+        host
+    };
+    let offer = |network: &str, method: &str| {
+        format!(
+            r#"{{"scheme":"exact","network":"{network}","asset":"{TOKEN}","amount":"10000","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2","assetTransferMethod":"{method}"}}}}"#
+        )
+    };
+    let ends = |host: &mut Host, offers: &[String]| {
+        host.fetch(URL);
+        let price = format!(
+            r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{}]}}"#,
+            offers.join(",")
+        );
+        host.on(&priced(&price))
+    };
+    let by_permit = offer(elsewhere, "permit2");
+    let refused = ends(&mut trusting(elsewhere, ""), &[by_permit.clone()]);
+    assert_fails(&refused, "rail_not_provable", "none");
+    assert_eq!(text(refused.get("error").unwrap(), "field"), "accepts[0]");
+    // Something else that is offered is taken.
+    let other = ends(
+        &mut trusting(elsewhere, ""),
+        &[by_permit.clone(), offer(elsewhere, "eip3009")],
+    );
+    assert_eq!(text(&other, "type"), "sign", "{}", other.to_text());
+    // The caller knows the code; the code is pinned; the sources are trusted.
+    let declared = format!(r#"{{"codeHash":"0x{}"}}"#, "0c".repeat(32));
+    for (host, network) in [
+        (&mut trusting(elsewhere, &declared), elsewhere),
+        (&mut trusting("eip155:84532", ""), "eip155:84532"),
+    ] {
+        let signs = ends(host, &[offer(network, "permit2")]);
+        assert_eq!(text(&signs, "type"), "sign", "{}", signs.to_text());
+    }
+    let mut believing = trusting(elsewhere, "");
+    believing.config = believing.config.replace(r#""trustedBlocks":[],"#, "");
+    assert_eq!(text(&ends(&mut believing, &[by_permit]), "type"), "sign");
+}

@@ -7,7 +7,7 @@ mod tempo;
 
 use counterfoil::json;
 use counterfoil::mpp::credential;
-use host::{assert_fails, held, record, text, NOW, SELLER, URL};
+use host::{assert_fails, held, record, text, Host, NOW, SELLER, URL};
 use tempo::*;
 
 #[test]
@@ -311,4 +311,35 @@ fn the_window_is_short_whatever_the_policy_allows() {
     host.config = host.config.replace(r#""maxWindow":60"#, r#""maxWindow":10"#);
     ask_signer(&mut host, &asks("c1", "", ""));
     assert_eq!(text(&host.on(&signed(&fixture("good", "ends"))), "type"), "send");
+}
+
+/// A payer that trusts no source could never say what became of a payment there.
+#[test]
+fn what_can_never_be_proven_is_not_signed() {
+    let trusting = |mut host: Host| {
+        host.config = host
+            .config
+            .replace(r#""readable":"#, r#""trustedBlocks":[],"readable":"#);
+        host
+    };
+    let mut host = trusting(payer());
+    host.fetch(URL);
+    let end = host.on(&asks("c1", "", ""));
+    assert_fails(&end, "rail_not_provable", "none");
+    let field = text(end.get("error").unwrap(), "field");
+    assert_eq!(field, "challenges[0].method");
+    assert!(!host.rows.keys().any(|key| key.starts_with("intent/")));
+    // Nor a second time, where the first was signed before that.
+    let (mut host, _) = lost_answer();
+    host.now += 600;
+    let mut host = trusting(host.copy());
+    let mut end = host.fetch(URL);
+    while text(&end, "type") == "read_chain" {
+        let dead = Told {
+            time: NOW + 600,
+            ..NOTHING
+        };
+        end = host.on(&dead.of(&end));
+    }
+    assert_fails(&end, "outcome_unknown", "possible");
 }

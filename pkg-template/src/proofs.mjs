@@ -9,12 +9,32 @@ export async function readProofs(ask, { block, asset, slots, receipt }) {
   return Object.assign({}, ...found);
 }
 
+/**
+ * `{receiptProof?}` of a payment by Permit2; to the two ends of `within` goes what proves that the nonce was used in the receipt's block, where the source has it: the
+ * header before that block, and the storage under both.
+ */
+export async function readUse(ask, { receipt, asset, slots, within }) {
+  const ends = async () => {
+    const [after, by] = await Promise.all([within.after, within.by].map(async ({ number }) => state(ask, await ask("eth_getBlockByNumber", number, false), asset, slots)));
+    Object.assign(within.after, after);
+    within.by.storageProof = by.storageProof;
+  };
+  const found = await Promise.all([inBlock(ask, receipt), ends()].map((read) => read.catch(() => undefined)));
+  return Object.assign({}, ...found);
+}
+
 async function state(ask, block, asset, slots) {
   const at = (account, keys) => atBlock(block.hash, block.number, (which) => ask("eth_getProof", account, keys, which));
   const storageProof = await at(asset, [...slots.implementation, ...slots.state]);
   const behind = storageProof.storageProof.find(({ key, value }) => slots.implementation.some((slot) => BigInt(slot) === BigInt(key)) && BigInt(value) !== 0n);
   const implementationProof = behind && (await at(`0x${BigInt(behind.value).toString(16).padStart(40, "0")}`, []));
   return { header: headerOf(block), storageProof, ...(implementationProof && { implementationProof }) };
+}
+
+/** That proof alone of one receipt; undefined where the source does not give it. */
+export async function readReceiptProof(ask, receipt) {
+  const found = await inBlock(ask, receipt).catch(() => undefined);
+  return found?.receiptProof;
 }
 
 async function inBlock(ask, { blockHash, blockNumber, transactionHash }) {

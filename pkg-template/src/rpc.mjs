@@ -3,7 +3,7 @@
 
 import { callAny } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
-import { readProofs } from "./proofs.mjs";
+import { readProofs, readReceiptProof, readUse } from "./proofs.mjs";
 
 const AUTHORIZATION_STATE = "0xe94a0102"; // authorizationState(address,bytes32)
 const AUTHORIZATION_USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
@@ -21,32 +21,35 @@ const [TEMPO_BEFORE, TEMPO_AFTER] = [360, 60];
 const LARGEST_ANSWER = 8 << 20; // bytes
 // How many blocks one eth_getLogs may span differs between endpoints: each width is tried where the one before is refused.
 const WIDTHS = [Infinity, 10_000, 1_000, 10];
+// Each read of a source is a bounded number of calls, one after the other but for a handful: that is what bounds their rate.
 const LOG_CALLS = 60;
+/** Where half of the logs are none: the seven minutes around a transaction on Tempo, at the narrowest width. */
+const WHOLE_LOG_CALLS = 120;
 /** Of an unused nonce there is no log to be found; what every endpoint allows is asked for, to have the answer. */
 const UNUSED_WIDTH = 10;
 
 /**
  * The evidence of every source about (payer, asset, nonce), all read at one block. Never throws for a source. `proofs` adds what a source
  * has to prove it: true, or `{ layouts }` for tokens whose code is not pinned. With `method` "permit2" the nonce is one of Permit2, with "tempo" the memo of a
- * transaction to `recipient` that ends at `validBefore`, and `hash` its hash where that is known; neither has proofs.
+ * transaction to `recipient` that ends at `validBefore`, and `hash` its hash where that is known; of that there are no proofs.
  */
 export async function readEvidence(rpcs, { method = "eip3009", asset, payer, nonce, tag = "finalized", timeout = 10_000, proofs = false, recipient, validBefore, hash }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   // Sources are never quite equally far, and only what is read at the same block can agree.
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
-  const slots = proofs && method === "eip3009" && callAny("proofSlots", { payer, nonce, layouts: proofs.layouts });
-  const what = { asset, payer: word(payer), nonce: method === "permit2" ? BigInt(nonce) : word(nonce), tag, lowest, slots };
+  const named = method === "permit2" ? `0x${hex64(BigInt(nonce))}` : word(nonce);
+  const slots = proofs && method !== "tempo" && callAny("proofSlots", { payer, nonce: named, layouts: proofs.layouts, method });
+  const what = { asset, payer: word(payer), nonce: method === "permit2" ? BigInt(nonce) : named, tag, lowest, slots };
   if (method === "tempo") Object.assign(what, { recipient: word(recipient), validBefore, hash });
   const read = { permit2: permitEvidence, tempo: tempoEvidence }[method] ?? evidence;
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start, what)));
   // Of an unused nonce nothing else says whose answer it is, nor of a source that gave none.
-  const named = method === "permit2" ? `0x${hex64(what.nonce)}` : what.nonce;
   return (await Promise.all(found)).map((read) => ({ nonce: named, ...(read ?? { error: "unreachable" }) }));
 }
 
-/** What every source holds of a refund and of the transaction that it gives back, beside the block that is judged final by. Never throws for a source. */
-export async function readRefund(rpcs, { transaction, charge, tag = "finalized", timeout = 10_000 }) {
+/** What every source holds of a refund and of the transaction that it gives back, beside the block that is judged final by, with `proofs` proven. Never throws for a source. */
+export async function readRefund(rpcs, { transaction, charge, tag = "finalized", timeout = 10_000, proofs = false }) {
   const sources = (Array.isArray(rpcs) ? rpcs : [rpcs]).map((rpc) => (method, ...params) => request(rpc, method, params, timeout));
   const heads = await Promise.all(sources.map((ask) => reachable(() => head(ask, tag))));
   const lowest = Math.min(...heads.filter(Boolean).map((found) => number(found.block.number)));
@@ -54,7 +57,8 @@ export async function readRefund(rpcs, { transaction, charge, tag = "finalized",
     const block = number(top.number) === lowest ? top : await ask("eth_getBlockByNumber", quantity(lowest), false);
     const { number: height, hash, timestamp } = block;
     const [receipt, owed] = await Promise.all([transaction, charge].map((one) => ask("eth_getTransactionReceipt", one)));
-    return { chainId, block: { number: height, hash, timestamp, tag }, receipt, charge: owed };
+    const [receiptProof, chargeProof] = await Promise.all([receipt, owed].map((one) => proofs && one && readReceiptProof(ask, one)));
+    return { chainId, block: { number: height, hash, timestamp, tag }, receipt, charge: owed, ...(receiptProof && { receiptProof }), ...(chargeProof && { chargeProof }) };
   };
   const found = heads.map((start, i) => start && reachable(() => read(sources[i], start)));
   return (await Promise.all(found)).map((one) => one ?? { error: "unreachable" });
@@ -141,14 +145,15 @@ function blockAt(ask, height, top) {
  * The same about a nonce of Permit2, which emits nothing when it is used. Where the bit is set, the block in which it was set is searched for
  * by the state alone, as far back as the source keeps it; of that block every Transfer from the payer is read.
  */
-async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest }) {
+async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonce, tag, lowest, slots }) {
   const block = await blockAt(ask, lowest, top);
   const read = { to: PERMIT2, data: `${NONCE_BITMAP}${payer.slice(2)}${hex64(nonce >> 8n)}` };
   const nonceBitmap = await stateAt(ask, read, block);
   // Before Permit2 was deployed there is no answer, and nothing is set.
   const isSet = (bitmap) => ((BigInt(bitmap === "0x" ? 0 : bitmap) >> (nonce & 255n)) & 1n) === 1n;
   const { number: height, hash, timestamp } = block;
-  const told = { chainId, block: { number: height, hash, timestamp, tag }, nonceBitmap };
+  const proven = slots && (await readProofs(ask, { block, asset: PERMIT2, slots }));
+  const told = { chainId, block: { number: height, hash, timestamp, tag }, nonceBitmap, ...proven };
   const filter = { address: [asset, PERMIT2], topics: [[TRANSFER, NONCES_INVALIDATED], payer] };
   if (!isSet(nonceBitmap)) return { ...told, ...(await searchBack(ask, filter, lowest, Math.max(0, lowest - UNUSED_WIDTH + 1))), receipt: null };
   const usedWithin = await reachable(() => searchUse((at) => ask("eth_call", read, quantity(at)), isSet, { number: lowest, nonceBitmap }));
@@ -162,6 +167,7 @@ async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonc
   const burns = ({ data }) => data.slice(2, 66) === hex64(nonce >> 8n) && isSet(`0x${data.slice(66)}`);
   const transaction = carrier?.hash ?? (transfers[0] ?? logs.find(burns))?.transactionHash;
   const receipt = transaction === undefined ? null : await ask("eth_getTransactionReceipt", transaction);
+  if (slots && receipt) Object.assign(told, await readUse(ask, { receipt, asset: PERMIT2, slots, within: usedWithin }));
   return { ...told, usedWithin, logs, logsRange, receipt, ...(carrier && { transaction: { hash: carrier.hash, input: carrier.input } }) };
 }
 
@@ -273,17 +279,18 @@ async function searchBack(ask, filter, to, from) {
   return { logs: [], logsRange: { from: quantity(end + 1), to: quantity(to) } };
 }
 
-/** Every log between two blocks, stretch by stretch; none told when no width is allowed. */
+/** Every log between two blocks, stretch by stretch; none told when no width is allowed or they are too many. */
 async function searchAll(ask, filter, from, to) {
   const logs = [];
   let width = 0;
   for (let [start, calls] = [from, 0]; start <= to; calls++) {
+    if (calls === WHOLE_LOG_CALLS) return {};
     const end = Math.min(to, start + WIDTHS[width] - 1);
     try {
       logs.push(...(await ask("eth_getLogs", { ...filter, fromBlock: quantity(start), toBlock: quantity(end) })));
       start = end + 1;
     } catch {
-      if (++width === WIDTHS.length || calls >= LOG_CALLS) return {};
+      if (++width === WIDTHS.length) return {};
     }
   }
   return { logs, logsRange: { from: quantity(from), to: quantity(to) } };

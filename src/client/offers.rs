@@ -2,7 +2,9 @@
 
 use super::record::Intent;
 use super::{told, Context, State};
+use crate::authorization::Method;
 use crate::error::{Code, Error};
+use crate::evidence;
 use crate::json::Json;
 use crate::mpp::challenge::{self, Challenge};
 use crate::mpp::charge::TEMPO;
@@ -10,7 +12,7 @@ use crate::mpp::CHALLENGES;
 use crate::outcome::Answer;
 use crate::policy::{Chosen, Offers, Pinned};
 use crate::quote::{self, Offered};
-use crate::x402::payment_required::{self, Terms};
+use crate::x402::payment_required::{self, Offer, PaymentRequired, Terms};
 
 /// The offer chosen, its terms and its hash.
 pub(super) struct Choice {
@@ -48,6 +50,8 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
         (Err(_), found) => (None, found?),
     };
     let (challenges, refused) = sift(state, found, context)?;
+    let (required, left_out) = provable(required, context);
+    let refused = refused.or(left_out);
     // The rail stays until every authorization on it is proven void.
     let rail = state
         .intent
@@ -69,6 +73,11 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
         .policy
         .choose(offers, &context.config.payer, pinned);
     let (chosen, terms) = chosen.map_err(|error| match (error.code, pinned, refused) {
+        (Code::NoSupportedOption | Code::RailChanged, _, Some(refused))
+            if refused.code == Code::RailNotProvable =>
+        {
+            refused
+        }
         (Code::NoSupportedOption, Some(_), _) => Error::new(Code::RailChanged, ""),
         (Code::NoSupportedOption, None, Some(refused)) => refused,
         _ => error,
@@ -88,6 +97,28 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
         terms,
         quote_hash,
     })
+}
+
+/// The price without the offers of which nothing could ever be proven to a payer that trusts no source: by Permit2 on a network
+/// where its code is not known. And why there are fewer.
+fn provable(
+    mut required: Option<PaymentRequired>,
+    context: Context<'_>,
+) -> (Option<PaymentRequired>, Option<Error>) {
+    let config = context.config;
+    let provable = |offer: &Offer| {
+        let (Some(Method::Permit2), Some((network, _))) = (offer.method(), offer.rail()) else {
+            return true;
+        };
+        config.trusted_blocks.is_none() || evidence::proves_permits(&network, &config.layouts)
+    };
+    let mut left_out = None;
+    if let Some(required) = &mut required {
+        let first = required.offers.iter().position(|offer| !provable(offer));
+        left_out = first.map(|index| Error::new(Code::RailNotProvable, format!("accepts[{index}]")));
+        required.offers.retain(provable);
+    }
+    (required, left_out)
 }
 
 /// The challenges that can be taken, and why the first of the others can't. Error: `challenge_changed`.
@@ -112,7 +143,7 @@ fn sift(
 
 /// Whether a credential may be sent for it by this call. Errors in this order: `challenge_expired`, `challenge_invalid` (for another
 /// body), `no_supported_payment_option` (the request has an `Authorization` of its own; on Tempo there is no signer, or the payer is a
-/// contract), `transport_insecure`.
+/// contract), `rail_not_provable` (on Tempo, with trusted blocks), `transport_insecure`.
 fn usable(state: &State, challenge: &Challenge, context: Context<'_>) -> Result<(), Error> {
     let request = state.request()?;
     if challenge.expires_at().is_some_and(|at| context.now >= at) {
@@ -130,6 +161,9 @@ fn usable(state: &State, challenge: &Challenge, context: Context<'_>) -> Result<
     let signs_tempo = context.config.signs_tempo && !context.config.contract_wallet;
     if challenge.method == TEMPO && !signs_tempo {
         return Err(Error::new(Code::NoSupportedOption, "method"));
+    }
+    if challenge.method == TEMPO && context.config.trusted_blocks.is_some() {
+        return Err(Error::new(Code::RailNotProvable, "method"));
     }
     if !request.is_private() {
         return Err(Error::new(Code::TransportInsecure, ""));

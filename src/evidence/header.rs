@@ -13,6 +13,8 @@ use crate::rlp;
 pub struct Header {
     /// Keccak-256 of the RLP.
     pub hash: Word,
+    /// Hash of the header before it.
+    pub parent_hash: Word,
     /// Height.
     pub number: u64,
     /// Unix seconds.
@@ -107,6 +109,7 @@ fn read(bytes: &[u8]) -> Option<Header> {
     };
     Some(Header {
         hash: keccak256(bytes).0,
+        parent_hash: rlp::array(at("parentHash")?)?,
         number: rlp::number(at("number")?)?,
         timestamp: rlp::number(at("timestamp")?)?,
         state_root: rlp::array(at("stateRoot")?)?,

@@ -19,8 +19,9 @@
 use alloy_primitives::U256;
 
 use super::logs::{self, Transfer};
+use super::proof::Proofs;
 use super::rpc::{self, Block, Log, Reason, Receipt, Word};
-use super::{finality, unprovable, Context, Verdict, VerdictKind};
+use super::{finality, weigh, Context, Verdict, VerdictKind};
 use crate::amount::Amount;
 use crate::error::Money;
 use crate::hex;
@@ -148,12 +149,27 @@ pub(super) fn decide(permits: &[Permit], context: &Context, evidence: &[Json]) -
     if sources.iter().any(other_nonce) {
         return Err("nonce_differs");
     }
+    let mut proofs = Proofs::default();
+    for (json, source) in evidence.iter().zip(&sources) {
+        let at = (&source.block, &source.word);
+        proofs = proofs.or(Proofs::of_permit(
+            json,
+            at,
+            source.receipt.as_ref(),
+            context,
+            first,
+        )?);
+    }
     let told = told(source, context, first)?;
     let verdict = match is_set(&source.word, first) {
-        false => unused(source, context, permits, first, told),
-        true => used(source, context, permits, first, told),
+        false => unused(source, context, &proofs, permits, told),
+        true => used(source, context, &proofs, permits, told),
     }?;
-    Ok(unprovable(verdict, context))
+    // A payment as signed, in the block in which the bit was set, is proven. That nothing else was in that block is not.
+    if verdict.verdict != VerdictKind::Paid {
+        proofs.receipt = None;
+    }
+    Ok(weigh(verdict, context, &proofs))
 }
 
 fn is_set(word: &Word, permit: &Permit) -> bool {
@@ -201,10 +217,11 @@ fn invalidates(log: &Log, of: &Permit) -> Option<bool> {
 fn unused(
     source: &Source,
     context: &Context,
+    proofs: &Proofs,
     permits: &[Permit],
-    first: &Permit,
     told: Option<Told>,
 ) -> Result<Verdict, Reason> {
+    let first = permits.first().ok_or("authorization_missing")?;
     let burnt = |receipt: &Receipt| {
         receipt
             .logs
@@ -234,7 +251,7 @@ fn unused(
     if source.block.timestamp <= last {
         return not_yet("window_open");
     }
-    let Some(limits) = finality(source.block.tag, context, None) else {
+    let Some(limits) = finality(source.block.tag, context, proofs.state) else {
         return not_yet("not_final");
     };
     let told = told.ok_or("logs_missing")?;
@@ -252,10 +269,11 @@ fn unused(
 fn used(
     source: &Source,
     context: &Context,
+    proofs: &Proofs,
     permits: &[Permit],
-    first: &Permit,
     told: Option<Told>,
 ) -> Result<Verdict, Reason> {
+    let first = permits.first().ok_or("authorization_missing")?;
     let unknown = |reasons: &[Reason]| Ok(Verdict::new(VerdictKind::UsedOrCancelled, reasons));
     let Some(told) = told else {
         return unknown(&["logs_missing"]);
@@ -295,7 +313,7 @@ fn used(
             if let Err(reason) = confirmed(source, log)? {
                 return unknown(&[reason]);
             }
-            Ok(paid(source, context, permits, &[(log, *transfer)]).by(log))
+            Ok(paid(source, context, proofs, permits, &[(log, *transfer)]).by(log))
         }
         (several, None) => {
             let ours: Vec<_> = several
@@ -311,7 +329,7 @@ fn used(
                     return unknown(&[reason]);
                 }
             }
-            Ok(paid(source, context, permits, &ours).by(log))
+            Ok(paid(source, context, proofs, permits, &ours).by(log))
         }
     }
 }
@@ -348,8 +366,14 @@ fn covers(permit: &Permit, transfer: &Transfer) -> bool {
 }
 
 /// The transfers are of one transaction, and one of them is the use of the nonce.
-fn paid(source: &Source, context: &Context, permits: &[Permit], moved: &[(&Log, Transfer)]) -> Verdict {
-    let limits = finality(source.block.tag, context, None).unwrap_or(&["not_final"]);
+fn paid(
+    source: &Source,
+    context: &Context,
+    proofs: &Proofs,
+    permits: &[Permit],
+    moved: &[(&Log, Transfer)],
+) -> Verdict {
+    let limits = finality(source.block.tag, context, proofs.receipt).unwrap_or(&["not_final"]);
     let signed = |permit: &Permit| moved.iter().any(|(_, one)| covers(permit, one));
     let mut paid = permits
         .iter()

@@ -1,14 +1,16 @@
 //! The proofs beside a source's answers: what they show must be what the source says, and they count as far as the header
 //! above them is trusted.
 
+use super::bitmap_proof;
 use super::header::Header;
 use super::receipt_proof;
-use super::rpc::{member, quantity, Reason, Receipt, Source, Word};
+use super::rpc::{member, quantity, Block, Reason, Receipt, Source, Word};
 use super::storage_proof::{self, State};
 use super::Context;
 use crate::eip3009::Authorization;
 use crate::hex;
 use crate::json::Json;
+use crate::permit2::Permit;
 
 /// The blocks, by hash, that proofs of a source lead to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,7 +33,7 @@ impl Proofs {
     ) -> Result<Proofs, Reason> {
         let mut proofs = Proofs::default();
         if let Some(token) = json.get("storageProof") {
-            let header = state_header(json, source)?;
+            let header = state_header(json, &source.block)?;
             let answers = (token, json.get("implementationProof"));
             let shown =
                 storage_proof::prove(&header.state_root, answers, &context.layouts, &context.asset, of)?;
@@ -45,6 +47,57 @@ impl Proofs {
             let receipt = source.receipt.as_ref().ok_or("receipt_missing")?;
             proofs.receipt = Some(receipt_header(proof, receipt)?.hash);
         }
+        Ok(proofs)
+    }
+
+    /// Reads the proofs of one source about a nonce of Permit2. A use is proven by the word of the bitmap on both sides of the block in which
+    /// the receipt stands: `usedWithin.by.storageProof` under that block's header, and `usedWithin.after: {header, storageProof}` under the one before it.
+    pub fn of_permit(
+        json: &Json,
+        (block, word): (&Block, &Word),
+        receipt: Option<&Receipt>,
+        context: &Context,
+        permit: &Permit,
+    ) -> Result<Proofs, Reason> {
+        let mut proofs = Proofs::default();
+        let mut shows = |header: &Header, json: &Json, said: &Word| {
+            let answer = json.get("storageProof").ok_or("storage_proof_missing")?;
+            match bitmap_proof::prove(&header.state_root, answer, &context.layouts, permit)? {
+                None => proofs.code_unknown = true,
+                Some(word) if word == *said => return Ok(true),
+                Some(_) => return Err("state_proof_disagrees"),
+            }
+            Ok(false)
+        };
+        let mut state = None;
+        if json.get("storageProof").is_some() {
+            let header = state_header(json, block)?;
+            state = shows(&header, json, word)?.then_some(header.hash);
+        }
+        let mut used = None;
+        if let Some(proof) = json.get("receiptProof") {
+            let receipt = receipt.ok_or("receipt_missing")?;
+            let header = receipt_header(proof, receipt)?;
+            let end = |name: &str| json.get("usedWithin").and_then(|within| within.get(name));
+            if let (Some(after), Some(by)) = (end("after"), end("by")) {
+                let told = |end: &Json| {
+                    let number = member(end, "number").and_then(quantity);
+                    let word = member(end, "nonceBitmap").and_then(|word| hex::decode_array(word).ok());
+                    number.zip(word).ok_or("state_malformed")
+                };
+                let ((before, unset), (at, set)) = (told(after)?, told(by)?);
+                if after.get("storageProof").is_some() && by.get("storageProof").is_some() {
+                    let parent = self::header(after)?;
+                    if at != header.number || parent.number != before || parent.hash != header.parent_hash {
+                        return Err("header_disagrees");
+                    }
+                    let both = shows(&parent, after, &unset)? & shows(&header, by, &set)?;
+                    used = both.then_some(header.hash);
+                }
+            }
+        }
+        proofs.state = state;
+        proofs.receipt = used;
         Ok(proofs)
     }
 
@@ -67,9 +120,8 @@ fn header(json: &Json) -> Result<Header, Reason> {
 }
 
 /// The header of the block at which the state was read.
-fn state_header(json: &Json, source: &Source) -> Result<Header, Reason> {
+fn state_header(json: &Json, block: &Block) -> Result<Header, Reason> {
     let header = header(json)?;
-    let block = &source.block;
     let root = json.get("block").and_then(|block| block.get("stateRoot"));
     let same_root = root.is_none_or(|root| {
         let root = root.as_str().and_then(hex::decode_array);
@@ -80,6 +132,11 @@ fn state_header(json: &Json, source: &Source) -> Result<Header, Reason> {
         true => Ok(header),
         false => Err("header_disagrees"),
     }
+}
+
+/// The block in which the receipt is proven to stand.
+pub(super) fn receipt_block(json: &Json, receipt: &Receipt) -> Result<Word, Reason> {
+    receipt_header(json, receipt).map(|header| header.hash)
 }
 
 /// The header of the block in which the receipt stands, once the receipt is proven to be in it.

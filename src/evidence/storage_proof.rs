@@ -71,13 +71,18 @@ impl Layout {
 
     /// The slot of one authorization: `keccak(nonce . keccak(payer . base))`.
     pub fn slot(&self, payer: &Address, nonce: &Word) -> Word {
-        let mut base = [0; 32];
-        for (to, from) in base.iter_mut().skip(24).zip(self.base_slot.to_be_bytes()) {
-            *to = from;
-        }
-        let inner = keccak256([payer.to_word(), base].concat());
-        keccak256([*nonce, inner.0].concat()).0
+        mapping_slot(self.base_slot, payer, nonce)
     }
+}
+
+/// The slot of `key` in the payer's mapping, in the mapping at `base_slot`.
+pub(super) fn mapping_slot(base_slot: u64, payer: &Address, key: &Word) -> Word {
+    let mut base = [0; 32];
+    for (to, from) in base.iter_mut().skip(24).zip(base_slot.to_be_bytes()) {
+        *to = from;
+    }
+    let inner = keccak256([payer.to_word(), base].concat());
+    keccak256([*key, inner.0].concat()).0
 }
 
 /// The slots in which any of these layouts has a proxy keep its implementation, each once; Circle's among them.
@@ -159,14 +164,14 @@ pub(super) fn prove(
 }
 
 /// An account as the state trie holds it, with the proofs of its storage.
-struct Account<'a> {
+pub(super) struct Account<'a> {
     storage_root: Word,
-    code_hash: Word,
+    pub code_hash: Word,
     storage: &'a [Json],
 }
 
 impl Account<'_> {
-    fn prove<'a>(state_root: &Word, answer: &'a Json, address: &Address) -> Result<Account<'a>, Reason> {
+    pub fn prove<'a>(state_root: &Word, answer: &'a Json, address: &Address) -> Result<Account<'a>, Reason> {
         const MALFORMED: Reason = "storage_proof_malformed";
         let named = answer
             .read("address", Address::from_json)
@@ -203,7 +208,7 @@ impl Account<'_> {
     }
 
     /// The word in a slot; an absent one is zero.
-    fn word(&self, slot: &Word) -> Result<Word, Reason> {
+    pub fn word(&self, slot: &Word) -> Result<Word, Reason> {
         let entry = self.entry(slot).ok_or("slot_missing")?;
         let proof = nodes(entry, "proof").ok_or("storage_proof_malformed")?;
         let value = trie::prove(&self.storage_root, keccak256(slot).as_slice(), &proof)

@@ -46,13 +46,20 @@ fn header(json: &Json) -> Result<Json, Error> {
     ]))
 }
 
-/// `{payer, nonce, layouts?}` → `{implementation, state}`, the slots that `eth_getProof` is to be asked for.
+/// `{payer, nonce, layouts?, method?}` → `{implementation, state}`, the slots that `eth_getProof` is to be asked for: of the token, or with `method`
+/// "permit2" of Permit2, in front of which is no proxy.
 fn slots(json: &Json) -> Result<Json, Error> {
     let payer = json.read("payer", Address::from_json)?;
     let nonce = json.read("nonce", Json::as_hex)?;
     let layouts = json.read_opt("layouts", evidence::layouts)?.unwrap_or_default();
     let texts =
         |slots: Vec<[u8; 32]>| Json::Array(slots.iter().map(|slot| Json::text(hex::encode(slot))).collect());
+    if json.read_opt("method", Json::as_str)? == Some("permit2") {
+        return Ok(Json::object([
+            ("implementation", texts(Vec::new())),
+            ("state", texts(vec![evidence::bitmap_slot(&payer, &nonce)])),
+        ]));
+    }
     Ok(Json::object([
         ("implementation", texts(evidence::implementation_slots(&layouts))),
         ("state", texts(evidence::state_slots(&layouts, &payer, &nonce))),

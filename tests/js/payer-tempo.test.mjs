@@ -299,12 +299,23 @@ test("cancelled while it is unknown: it ends by itself, and says when", async ()
   assert.ok(error.retryAfter > 0 && error.retryAfter <= 85, String(error.retryAfter));
 });
 
-test("under trusted blocks nothing of it counts, and the reason says why", async () => {
+test("under trusted blocks nothing of it could be proven: it is refused before anything is signed", async () => {
   const seller = await market({ fault: "cut" });
   const { payer, journal } = buyer({ trustedBlocks: [`0x${"ab".repeat(32)}`] });
-  const error = await thrown(payer.fetch(seller.url, { intent: another(), signal: AbortSignal.timeout(4000) }));
+  const error = await thrown(payer.fetch(seller.url, { intent: another() }));
+  assert.deepEqual([error.code, error.next, error.money], ["rail_not_provable", "stop", "none"]);
+  assert.equal(await seller.transfers(), 0);
+  assert.deepEqual([await journal.intents(), await journal.held()], [[], []]);
+});
+
+test("what was signed before stays unknown under trusted blocks, and the reason says why", async () => {
+  const seller = await market({ fault: "cut" });
+  const { payer, journal, signer } = buyer({ rpc: undefined });
+  await thrown(payer.fetch(seller.url, { intent: another(), signal: AbortSignal.timeout(4000) }));
   assert.equal(await seller.transfers(), 1);
-  assert.notEqual(error.money, "proven");
+  const wary = buyer({ journal, signer, trustedBlocks: [`0x${"ab".repeat(32)}`] });
+  const [{ outcome }] = await wary.payer.resume();
+  assert.equal(outcome, "unknown");
   const [{ attempts: [{ state, verdict }] }] = await journal.intents();
   assert.deepEqual([state, verdict.verdict, verdict.reasons], ["sent", "unreadable", ["not_provable"]]);
   assert.deepEqual((await journal.held()).map(({ state }) => state), ["reserved"]);
