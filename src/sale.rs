@@ -39,12 +39,14 @@ pub mod tripwire;
 pub mod unpaid;
 pub mod wallet;
 
+use crate::address::Address;
 use crate::admission;
 use crate::digest;
 use crate::error::{Code, Error};
 use crate::evidence::{self, Layout};
 use crate::hex;
 use crate::json::Json;
+use crate::network::Network;
 use crate::time::Seconds;
 use rows::{Fault, Rows};
 use settle::Worker;
@@ -123,6 +125,16 @@ impl Config {
             replay_unnamed: flag("replayUnnamed")?,
             watched: flag("watched")?,
         })
+    }
+
+    /// How the chain's answers about a token are judged.
+    pub(super) fn chain(&self, network: &Network, asset: Address) -> evidence::Context {
+        evidence::Context {
+            trust_safe: self.trust_safe,
+            trusted_blocks: self.trusted_blocks.clone(),
+            layouts: self.layouts.clone(),
+            ..evidence::Context::new(network.clone(), asset)
+        }
     }
 
     /// What [`Config::from_json`] reads, defaults filled in. Which blocks are trusted the host says anew in each step.

@@ -187,8 +187,8 @@ export function classify(answer: {
  * `paid`, more is `paid_wrong_terms`, and 0 is `paid` with money `none`.
  *
  * With `trustedBlocks` the sources are not trusted: `paid`, `dead` and `cancelled` need a proof under one of those headers, then with
- * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`; of Permit2 and on Tempo always `not_provable`). Without it a proof that holds
- * adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
+ * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`; on Tempo always `not_provable`). By Permit2 `cancelled`
+ * and `paid_wrong_terms` can't be proven, and `paid` needs the bitmap on both sides of its block. Without it a proof that holds adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
  */
 export function resolve(
   a: Authorization | Authorization[] | Permit2Authorization | Permit2Authorization[],
@@ -223,13 +223,13 @@ export function receiptProofFrom(receipts: unknown[], index: number): { receipts
 /** A transfer that is owed back. */
 export interface Refund { payer: Address; network: Network; asset: Address; amount: Amount; transaction: Hex }
 /** What a source says of a refund: raw JSON-RPC results, and the tag that its block was asked by. `charge` is the receipt of the transaction that is owed back. */
-export interface TransactionEvidence { chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" }; receipt: unknown | null; charge: unknown | null }
+export interface TransactionEvidence { chainId: Hex; block: { number: Hex; hash: Hex; timestamp: Hex; tag: "latest" | "safe" | "finalized" }; receipt: unknown | null; charge: unknown | null; receiptProof?: { header: unknown; index: Hex; proof: Hex[] }; chargeProof?: { header: unknown; index: Hex; proof: Hex[] } }
 /**
  * Whether a transaction gives back what is owed: another one than the one owed back and later, successful, in a final block (a safe one where `trustSafe` is set), with a
  * Transfer of the token from somebody else to the payer of at least the amount. `logIndexes` are the transfers that would do; each may close one refund.
- * Else the reason, a short token; sources that disagree prove nothing.
+ * Else the reason, a short token; sources that disagree prove nothing. With `trustedBlocks` both receipts have to be proven under one of them (`not_proved`, `included_in_given_header`).
  */
-export function refundClosed(refund: Refund, evidence: TransactionEvidence | TransactionEvidence[], ctx?: { trustSafe?: boolean }):
+export function refundClosed(refund: Refund, evidence: TransactionEvidence | TransactionEvidence[], ctx?: { trustSafe?: boolean; trustedBlocks?: Hex[] }):
   { closed: true; transaction: Hex; logIndexes: number[] } | { closed: false; reason: string };
 /**
  * Server side: what to do with a paid request, given the record kept under its payment id (or call key). Payer, fingerprint and quoteHash

@@ -3,7 +3,7 @@
 use super::purchase::Transfer;
 use crate::amount::Amount;
 use crate::error::{Error, Next};
-use crate::evidence::{self, Refund};
+use crate::evidence::{self, Context, Refund};
 use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
@@ -76,7 +76,8 @@ pub(super) fn credit(found: &mut [Finding], owed: &[Owed], given: &[Given]) -> V
         let Some((open, charge)) = open.max_by_key(|(open, _)| (*open == refund.amount, *open)) else {
             continue;
         };
-        let Ok(back) = evidence::refunded(refund, false, evidence) else {
+        let context = Context::new(refund.network.clone(), refund.asset);
+        let Ok(back) = evidence::refunded(refund, &context, evidence) else {
             continue;
         };
         let slot = |index: u64| (refund.network.clone(), back.transaction, index);

@@ -1,7 +1,9 @@
 //! Whether money that is owed back went back: one refund transaction, as raw JSON-RPC answers show it.
 
 use super::logs::{topic, TRANSFER};
-use super::rpc::{self, Block, Log, Reason, Receipt, Tag, Word};
+use super::proof;
+use super::rpc::{self, Block, Log, Reason, Receipt, Word};
+use super::{finality, Context};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::Error;
@@ -60,7 +62,11 @@ impl Refund {
 /// (the receipt of another transaction than the one owed back), `receipt_reverted`, `block_hash_differs`, `not_final`; `transfer_missing`
 /// (none of the token to the payer), `transfer_own` (only from the payer's own account), `amount_short`; `charge_not_found` (the payer
 /// moved none of the token there, so that nothing is owed back), `transfer_earlier` (what came before it can't give it back).
-pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<Refunded, Reason> {
+///
+/// A source may prove both receipts: `receiptProof`, `chargeProof`. A proof that does not hold is refused for what is wrong with it. With trusted blocks both have to be
+/// proven under one of them: else, after `block_hash_differs`, `not_proved` or `included_in_given_header`. A trusted block is final.
+/// Of the context network and token are the refund's.
+pub fn refunded(refund: &Refund, context: &Context, evidence: &[Json]) -> Result<Refunded, Reason> {
     let chain_id = refund.network.chain_id().ok_or("network_unsupported")?;
     let sources = evidence
         .iter()
@@ -96,8 +102,17 @@ pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<
     if hashes.iter().any(differs) {
         return Err("block_hash_differs");
     }
-    let last = block.tag == Tag::Finalized || (trust_safe && block.tag == Tag::Safe);
-    if !last || receipt.block_number > block.number {
+    let proven = proven(evidence, &sources)?;
+    for block in proven.iter().filter(|_| context.trusted_blocks.is_some()) {
+        match block {
+            None => return Err("not_proved"),
+            Some(_) if !context.trusts(*block) => return Err("included_in_given_header"),
+            Some(_) => {}
+        }
+    }
+    let [proof, _] = proven;
+    let last = finality(block.tag, context, proof).is_some();
+    if !last || !context.trusts(proof) && receipt.block_number > block.number {
         return Err("not_final");
     }
     let transfers = transfers(refund, receipt)?;
@@ -112,6 +127,20 @@ pub fn refunded(refund: &Refund, trust_safe: bool, evidence: &[Json]) -> Result<
         seen: block.timestamp,
         transfers,
     })
+}
+
+/// The blocks in which the refund and the charge are proven to stand, by whichever source.
+fn proven(evidence: &[Json], sources: &[Source]) -> Result<[Option<Word>; 2], Reason> {
+    let mut proven = [None; 2];
+    for (json, source) in evidence.iter().zip(sources) {
+        let receipts = [("receiptProof", &source.receipt), ("chargeProof", &source.charge)];
+        for (known, (name, receipt)) in proven.iter_mut().zip(receipts) {
+            if let Some(proof) = json.get(name) {
+                *known = Some(proof::receipt_block(proof, receipt)?);
+            }
+        }
+    }
+    Ok(proven)
 }
 
 /// Where in its block the charge moved the payer's tokens.

@@ -119,12 +119,7 @@ fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<(Verdict, 
         })
     })?;
     let verdict = |payment: &Payment| {
-        let context = evidence::Context {
-            trust_safe: config.trust_safe,
-            trusted_blocks: config.trusted_blocks.clone(),
-            layouts: config.layouts.clone(),
-            ..evidence::Context::new(payment.network.clone(), payment.asset)
-        };
+        let context = config.chain(&payment.network, payment.asset);
         let found = read
             .iter()
             .find(|(nonce, _)| *nonce == payment.authorization.nonce);

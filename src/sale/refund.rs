@@ -102,7 +102,7 @@ fn prove(
         return Ok(Ok(row));
     }
     let refund = Refund::from_json(&row)?;
-    let refunded = match evidence::refunded(&refund, config.trust_safe, evidence) {
+    let refunded = match evidence::refunded(&refund, &config.chain(&refund.network, refund.asset), evidence) {
         Ok(refunded) => refunded,
         Err(reason) => return Ok(Err((row, reason))),
     };

@@ -81,24 +81,32 @@ fn resolve_tempo(input: &Json) -> Result<Json, Error> {
     Ok(evidence::resolve_tempo(&payment, &context, evidence).to_json())
 }
 
-/// Input `{refund, ctx: {trustSafe?}, evidence: []}`; answer `{closed: true, transaction, logIndexes}` or `{closed: false, reason}`.
+/// Input `{refund, ctx: {trustSafe?, trustedBlocks?}, evidence: []}`; answer `{closed: true, transaction, logIndexes}` or `{closed: false, reason}`.
 fn refund_closed(input: &Json) -> Result<Json, Error> {
     let refund = input.read("refund", Refund::from_json)?;
-    let trust_safe = input.read_opt("ctx", |ctx| ctx.read_opt("trustSafe", Json::as_bool))?;
+    let mut context = Context::new(refund.network.clone(), refund.asset);
+    if let Some(ctx) = input.get("ctx") {
+        let at = |error: Error| error.within("ctx");
+        context.trust_safe = ctx
+            .read_opt("trustSafe", Json::as_bool)
+            .map_err(at)?
+            .unwrap_or(false);
+        context.trusted_blocks = ctx
+            .read_opt("trustedBlocks", evidence::block_hashes)
+            .map_err(at)?;
+    }
     let evidence = input.read("evidence", Json::as_array)?;
-    Ok(
-        match evidence::refunded(&refund, trust_safe.flatten().unwrap_or(false), evidence) {
-            Ok(refunded) => Json::object([
-                ("closed", Json::Bool(true)),
-                ("transaction", Json::text(hex::encode(refunded.transaction))),
-                (
-                    "logIndexes",
-                    Json::Array(refunded.transfers.into_iter().map(Json::number).collect()),
-                ),
-            ]),
-            Err(reason) => Json::object([("closed", Json::Bool(false)), ("reason", Json::text(reason))]),
-        },
-    )
+    Ok(match evidence::refunded(&refund, &context, evidence) {
+        Ok(refunded) => Json::object([
+            ("closed", Json::Bool(true)),
+            ("transaction", Json::text(hex::encode(refunded.transaction))),
+            (
+                "logIndexes",
+                Json::Array(refunded.transfers.into_iter().map(Json::number).collect()),
+            ),
+        ]),
+        Err(reason) => Json::object([("closed", Json::Bool(false)), ("reason", Json::text(reason))]),
+    })
 }
 
 /// Input `{receipt, material?, answers?}`; answer the report, or what [`Asked`] needs first.

@@ -125,3 +125,29 @@ test("a record that is not there, and sources that can't be read or disagree, cl
   const told = await gateway.refunded({ refund, transaction: back });
   assert.deepEqual([told.closed, told.reason], [true, undefined]);
 });
+
+test("a gateway that trusts no source closes nothing on its word: both receipts are proven, under blocks that somebody vouches for", async (t) => {
+  const { store, buyer, refunds: [refund], chain, clock, final, transfer } = await owing(t);
+  const back = await transfer(buyer.address, 10_000n);
+  await final();
+  const own = async (hash) => (await chain.rpc("eth_getBlockByHash", [hash, false])) !== null;
+  const [here, there] = await Promise.all([back, refund.transaction].map(async (hash) => (await chain.pub.getTransactionReceipt({ hash })).blockHash));
+  const altered = (answers) => async (method, params) => (answers[method] ?? ((real) => real))(await chain.rpc(method, params), params);
+  const unproving = altered({ eth_getBlockReceipts: () => [] });
+  // It says that more went back than the block holds.
+  const inventing = altered({
+    eth_getTransactionReceipt: (real, [hash]) => (hash === back ? { ...real, logs: real.logs.map((log) => ({ ...log, data: `0x${(20_000).toString(16).padStart(64, "0")}` })) } : real),
+  });
+  const cases = [
+    [chain.url, [], "included_in_given_header"], [chain.url, () => false, "included_in_given_header"], [chain.url, [here], "included_in_given_header"],
+    [chain.url, [there], "included_in_given_header"], [unproving, own, "not_proved"], [inventing, own, "receipt_proof_disagrees"],
+  ];
+  for (const [rpc, trustedBlocks, reason] of cases) {
+    const gateway = createGateway({ store, secret: SECRET, rpc: { [NETWORK]: rpc }, clock, trustedBlocks });
+    const told = await gateway.refunded({ refund, transaction: back });
+    assert.deepEqual([told.closed, told.reason, told.refund.state], [false, reason, "open"]);
+  }
+  const gateway = createGateway({ store, secret: SECRET, rpc: { [NETWORK]: chain.url }, clock, trustedBlocks: [here, there] });
+  const told = await gateway.refunded({ refund, transaction: back });
+  assert.deepEqual([told.closed, told.refund.state, told.refund.refundedIn], [true, "closed", back]);
+});

@@ -33,10 +33,14 @@ export function ordersOf(host) {
     }
   }
 
+  async function readBack(network, transaction, charge) {
+    return host.trust.meet(network, await readRefund(host.rpcs(network), { transaction, charge, proofs: Boolean(host.trust.proofs) }));
+  }
+
   async function evidenceOf(id, { transaction }) {
     const known = await orders.order(id);
     const charge = known?.order.transaction;
-    return charge && transaction ? readRefund(host.rpcs(known.terms.network), { transaction, charge }) : [];
+    return charge && transaction ? readBack(known.terms.network, transaction, charge) : [];
   }
 
   async function* every(prefix) {
@@ -85,7 +89,7 @@ export function ordersOf(host) {
      */
     async refunded({ refund, transaction }) {
       const { sale, transaction: owed, network } = object(refund, "refund");
-      const evidence = await readRefund(host.rpcs(network), { transaction, charge: owed });
+      const evidence = await readBack(network, transaction, owed);
       const { decision, reason, refund: now } = await host.step("refunded", { refund: { sale, transaction: owed }, evidence });
       return { closed: decision === "closed", ...(reason && { reason }), refund: now };
     },
