@@ -268,3 +268,18 @@ test("permit2: sources that differ are not counted against each other", async ()
   const sources = [permitChain({ usedAt: 700 }), permitChain({ usedAt: 700, kept: 950 })];
   assert.equal(permitVerdict(await readEvidence(sources.map(({ rpc }) => rpc), ofPermit)).verdict, "unreadable");
 });
+
+test("on Tempo the window is searched whole or not at all, in so many calls at the most", async () => {
+  const limit = (filter) => (Number(filter.toBlock) - Number(filter.fromBlock) >= 10 ? refuse() : []);
+  // Blocks half a second apart, as they are; then a hundred in a second, by which a source would keep its reader busy.
+  for (const [perSecond, told] of [[2, true], [100, false]]) {
+    const final = 100_000;
+    const at = (number) => ({ ...blockOf(number), timestamp: hex(1_700_000_000 + Math.floor((number - final) / perSecond)) });
+    const narrow = chain({ final, over: { eth_getLogs: limit, eth_getBlockByNumber: (tag) => at(tag === "finalized" ? final : Number(tag)) } });
+    const [evidence] = await readEvidence(narrow.rpc, { ...what, method: "tempo", recipient: payTo, validBefore: 1_699_999_900 });
+    const calls = narrow.of("eth_getLogs");
+    assert.ok(calls.length <= 120, `${calls.length} calls`);
+    assert.equal(evidence.logs !== undefined, told, `${perSecond} a second`);
+    if (told) assert.equal(Number(calls.at(-1)[0].toBlock), Number(evidence.searchedTo.number));
+  }
+});
