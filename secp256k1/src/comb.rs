@@ -177,7 +177,9 @@ pub(crate) fn in_step_by_fours<'a>(
     addend: impl Fn(usize, usize) -> Option<Addend<'a>>,
 ) -> Option<Vec<Option<Affine>>> {
     // The last one fills up the last four.
-    let last = starts.len().checked_sub(1)?;
+    let Some(last) = starts.len().checked_sub(1) else {
+        return Some(Vec::new());
+    };
     let settled: Vec<Affine> = starts.iter().map(Affine::settled).collect();
     let fours = starts.len().div_ceil(4);
     let four = |four: usize| [0, 1, 2, 3].map(|lane| last.min(4 * four + lane));

@@ -58,6 +58,10 @@ pub fn several(seed: u64, rounds: u64, counts: &Counts) {
     let random = &mut Random::new(seed, 12);
     let edges = edges();
     let generator = Comb::new(&GENERATOR).expect("tables");
+    // Of nothing there are no sums, however they are made.
+    assert_eq!(short::by_fours(&generator, &GENERATOR, &[]), Some(Vec::new()));
+    assert_eq!(by_fours(&generator, &GENERATOR, &[]), Some(Vec::new()));
+    assert_eq!(by_ones(&generator, &GENERATOR, &[]), Some(Vec::new()));
     for _ in 0..rounds {
         let start = ours(&multiple(&random.uniform())).expect("a point");
         let some = 1 + random.below(4) as usize;
