@@ -1,4 +1,4 @@
-// Tabs of one origin in a Chromium whose storage is on the disk: each in a process of its own, which can be killed.
+// Tabs of one origin in a Chromium whose storage is on the disk: each in a process of its own, which can be killed. And tabs in Firefox.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
+import puppeteer from "puppeteer-core";
 
 const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
@@ -65,6 +66,27 @@ export async function start() {
       await context.close();
       stop();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export const FIREFOX = process.env.FIREFOX || "/usr/bin/firefox-esr";
+
+/** Firefox, whose tabs nobody kills here. */
+export async function startFirefox() {
+  const { origin, stop } = await serve();
+  const browser = await puppeteer.launch({ browser: "firefox", executablePath: FIREFOX, headless: true, extraPrefsFirefox: { "network.proxy.type": 0, "app.update.auto": false } });
+  return {
+    async tab() {
+      const page = await browser.newPage();
+      await page.goto(origin);
+      await page.waitForFunction(() => window.tab !== undefined, { polling: 50 });
+      await page.evaluate(() => window.tab.load("/core.wasm"));
+      return page;
+    },
+    async stop() {
+      await browser.close();
+      stop();
     },
   };
 }
