@@ -645,3 +645,31 @@ fn a_person_can_widen_a_budget() {
     accept(&mut host, &answer(&request, "", &PERSON)).unwrap();
     assert_eq!(text(&meet(&mut host, URL, &call, 101), "type"), "sign");
 }
+
+/// Past its end it goes from the record, and is still good for nothing, whatever the clock says.
+#[test]
+fn an_approval_that_was_dropped_is_not_taken_again() {
+    let mut host = asking("");
+    meet(&mut host, URL, BOUGHT, 20_000);
+    let approval = answer(&question(&host), "", &PERSON);
+    accept(&mut host, &approval).unwrap();
+    let approvals = |host: &Host| wallet_record(host).get("approvals").is_some();
+    for (later, stays) in [(86_400 + 599, true), (86_400 + 600, false)] {
+        let mut host = host.copy();
+        host.now += later;
+        spend(&mut host, URL, r#"{"id":"later-0000000000000001"}"#, 10);
+        assert_eq!(approvals(&host), stays, "{later}");
+        let again = accept(&mut host, &approval).unwrap_err();
+        assert_eq!(again, "approval_expired approval.expiresAt");
+        host.now = NOW;
+        let code = if stays {
+            "approval_replayed"
+        } else {
+            "approval_other_request"
+        };
+        assert_eq!(
+            accept(&mut host, &approval).unwrap_err(),
+            format!("{code} approval.request")
+        );
+    }
+}

@@ -4,7 +4,7 @@ use counterfoil::address::Address;
 use counterfoil::amount::Amount;
 use counterfoil::client::record::{Reservation, Wallet, WalletChange};
 use counterfoil::drift::Mark;
-use counterfoil::json;
+use counterfoil::json::{self, Json};
 use counterfoil::policy::{Spent, SpentState};
 use counterfoil::tree::Place;
 use counterfoil::x402::payment_required::Share;
@@ -309,4 +309,74 @@ fn nobody_stands_under_a_sum() {
     for name in ["", "sum", "sum/", "sum//1700000600"] {
         assert!(wallet.paths(None).of(name).is_err(), "{name}");
     }
+}
+
+/// An approval about this intent that ends then, as it stands in a record. Who signed it is for those who use it.
+fn approval(number: u64, end: u64) -> Json {
+    let request = format!(
+        r#"{{"payer":"{}","intentId":"{}","network":"eip155:8453","asset":"{}","amount":"1000"}}"#,
+        address(0x9a7e),
+        intent(number),
+        address(0xa55e7)
+    );
+    let input = format!(
+        r#"{{"request":{request},"at":{START},"expiresAt":{end},"signature":"0x{}"}}"#,
+        "11".repeat(65)
+    );
+    let document = counterfoil::wasm::call("approvalDocument", &input, None, None).unwrap();
+    document.get("approval").unwrap().clone()
+}
+
+fn hash(approval: &Json) -> String {
+    approval.get("hash").unwrap().as_string().unwrap()
+}
+
+/// What is over is dropped a day later, once nothing names it but a sum; what covers something, stands in a tree or is named stays.
+#[test]
+fn approvals_that_are_over_go_and_no_other() {
+    let (mut wallet, mut now) = bought(1);
+    let end = now + 600;
+    let over = approval(100, end);
+    let open = approval(101, now + 400 * DAY);
+    let in_a_tree = approval(7, end);
+    wallet.apply(&WalletChange::Place(place(7, None, Some(1_000))), now);
+    wallet.approvals = vec![over.clone(), open.clone(), in_a_tree.clone()];
+    wallet.entries[0].approval = Some(hash(&over));
+    let mut longest = 0;
+    for number in 200..600 {
+        now += 600;
+        buy(&mut wallet, reservation(number, 10, 1, now), now);
+        let single = wallet
+            .entries
+            .iter()
+            .any(|one| !one.is_sum() && one.approval.is_some());
+        if now < end + DAY || single {
+            assert!(wallet.approvals.contains(&over), "at {}", now - START);
+        }
+        longest = longest.max(wallet.to_json().to_text().len());
+    }
+    assert_eq!(wallet.approvals, [open, in_a_tree]);
+    // A sum that only the name of what is gone kept apart has grown together with the others.
+    assert!(wallet.entries.iter().all(|entry| entry.approval.is_none()));
+    assert_eq!(total(wallet.entries.iter()), 10 + 10 * 400);
+    assert!(longest < 100_000, "{longest}");
+}
+
+/// However many people have answered: the record is as short as before.
+#[test]
+fn three_hundred_approvals_leave_a_short_record() {
+    let mut wallet = Wallet::default();
+    let mut now = START;
+    for number in 0..300 {
+        now += 3_600;
+        let document = approval(number, now + 600);
+        let one = Reservation {
+            approval: Some(hash(&document)),
+            approved: Some(document),
+            ..reservation(number, 10, 1, now)
+        };
+        buy(&mut wallet, one, now);
+    }
+    assert!(wallet.approvals.len() < 200, "{}", wallet.approvals.len());
+    assert_eq!(total(wallet.entries.iter()), 3_000);
 }

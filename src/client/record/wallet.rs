@@ -130,6 +130,7 @@ impl Wallet {
                 }
                 self.forget(now);
                 self.fold(now);
+                self.drop_approvals(now);
                 self.asked
                     .retain(|asked| !is_about(asked, reservation.intent_id()));
                 if let Some(approved) = &reservation.approved {

@@ -15,12 +15,15 @@ use std::collections::BTreeSet;
 use super::{Reservation, Wallet};
 use crate::address::Address;
 use crate::drift;
+use crate::json::Json;
 use crate::policy::SpentState;
 use crate::sorting::{map, set};
 use crate::time::Seconds;
 
 /// So many settled amounts stand as they are; with twice as many the older half is added up.
 const SINGLE: usize = 64;
+/// An approval stays so long past its end: by then the clock of no process that shares the wallet says that it still covers something.
+const APPROVAL_KEPT: Seconds = 86_400;
 /// A sum's stretch of time is at most this part of its age.
 const PART_OF_AGE: Seconds = 8;
 
@@ -73,6 +76,23 @@ impl Reservation {
     }
 }
 
+/// What an approval says of itself. One that says it falsely covers nothing, whatever becomes of it here.
+struct Told<'a> {
+    /// By which entries name it.
+    hash: &'a str,
+    intent_id: &'a str,
+    end: Seconds,
+}
+
+fn told(document: &Json) -> Option<Told<'_>> {
+    let text = |name: &str| document.get(name)?.as_str().ok();
+    Some(Told {
+        hash: text("hash")?,
+        intent_id: text("intentId")?,
+        end: document.get("expiresAt")?.as_u64().ok()?,
+    })
+}
+
 fn recipients(one: &Reservation) -> impl Iterator<Item = Address> + '_ {
     one.spent.to.iter().map(|share| share.to)
 }
@@ -98,7 +118,10 @@ impl Wallet {
             }
         }
         let folded = set(folded);
-        self.places.retain(|place| !folded.contains(&place.intent_id));
+        let approved = set(self.approvals.iter().filter_map(|one| Some(told(one)?.intent_id)));
+        self.places.retain(|place| {
+            !folded.contains(&place.intent_id) || approved.contains(place.intent_id.as_str())
+        });
         // Sums grow together as they age.
         for sum in sums {
             let joined = |known: &Reservation| known.joined(&sum, now);
@@ -113,6 +136,26 @@ impl Wallet {
             }
         }
         self.entries.append(&mut rest);
+    }
+
+    /// Drops the approvals that are over. By their own signed end they cover nothing and answer nothing any more, so none can be used a second time.
+    /// What is about an intent in a tree stays with its place, for it says why a budget was passed; so does what an entry names that stands by itself.
+    pub(super) fn drop_approvals(&mut self, now: Seconds) {
+        let single = self.entries.iter().filter(|entry| !entry.is_sum());
+        let in_use = set(single.filter_map(|entry| entry.approval.as_deref()));
+        let placed = set(self.places.iter().map(|place| place.intent_id.as_str()));
+        let over = |document: &Json| {
+            told(document).is_some_and(|told| {
+                told.end.saturating_add(APPROVAL_KEPT) <= now
+                    && !placed.contains(told.intent_id)
+                    && !in_use.contains(told.hash)
+            })
+        };
+        self.approvals.retain(|document| !over(document));
+        let kept = set(self.approvals.iter().filter_map(|one| Some(told(one)?.hash)));
+        for sum in self.entries.iter_mut().filter(|entry| entry.is_sum()) {
+            sum.approval = sum.approval.take().filter(|hash| kept.contains(hash.as_str()));
+        }
     }
 
     /// For each entry, where it is among so many oldest ones and can be added up, the intent above it, empty where it stands in no tree.
