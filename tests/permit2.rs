@@ -273,7 +273,7 @@ fn trusted_blocks_leave_out_what_can_never_be_proven() {
         host.on(&priced(&price))
     };
     let by_permit = offer(elsewhere, "permit2");
-    let refused = ends(&mut trusting(elsewhere, ""), &[by_permit.clone()]);
+    let refused = ends(&mut trusting(elsewhere, ""), core::slice::from_ref(&by_permit));
     assert_fails(&refused, "rail_not_provable", "none");
     assert_eq!(text(refused.get("error").unwrap(), "field"), "accepts[0]");
     // Something else that is offered is taken.
