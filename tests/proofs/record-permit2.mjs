@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 
 import { readEvidence } from "counterfoil/node";
+import { keccak256, toRlp } from "../../demo/node_modules/viem/_esm/index.js";
 import { NETWORK, USDC, startChain } from "../../demo/chain.mjs";
 import { PAYER, approve, deploy, permitted, settle } from "../js/permit2/scene.mjs";
 
@@ -34,6 +35,14 @@ const death = of("dead");
 const { after, by } = paid.evidence.usedWithin;
 const { accountProof, storageProof: [{ proof }] } = dead.evidence.storageProof;
 const slot = "evidence.storageProof.storageProof.0";
+
+// The block before the payment's, with other extra data: a header that hashes rightly, to something else.
+const MEMBERS = ["parentHash", "sha3Uncles", "miner", "stateRoot", "transactionsRoot", "receiptsRoot", "logsBloom", "difficulty", "number", "gasLimit", "gasUsed", "timestamp", "extraData", "mixHash", "nonce", "baseFeePerGas", "withdrawalsRoot", "blobGasUsed", "excessBlobGas", "parentBeaconBlockRoot", "requestsHash"];
+const QUANTITIES = new Set(["difficulty", "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas", "blobGasUsed", "excessBlobGas"]);
+const bytesOf = (hex) => (hex === "0x0" ? "0x" : hex.length % 2 ? `0x0${hex.slice(2)}` : hex);
+const rlp = (members) => toRlp(MEMBERS.filter((name) => members[name] !== undefined).map((name) => (QUANTITIES.has(name) ? bytesOf(members[name]) : members[name])));
+if (keccak256(rlp(after.header)) !== after.header.hash) throw new Error("the header's encoding is wrong");
+const invented = rlp({ ...after.header, extraData: "0x01" });
 const cases = [
   payment("nothing", {}, ["proved", "transaction_not_proved"], "paid"),
   payment("nobody trusts the block", { "ctx.trustedBlocks": [] }, "included_in_given_header"),
@@ -43,6 +52,7 @@ const cases = [
   payment("no proof that the bit was set in that block", { "evidence.usedWithin.by.storageProof": null }, "not_proved"),
   payment("no header before the block", { "evidence.usedWithin.after.header": null }, "header_missing"),
   payment("another header before it", { "evidence.usedWithin.after.header": second.evidence.usedWithin.after.header }, "header_disagrees"),
+  payment("an invented block before it, whole in itself", { "evidence.usedWithin.after.header": invented }, "header_disagrees"),
   payment("a header before it with another root", { "evidence.usedWithin.after.header.stateRoot": sha("root") }, "header_hash_mismatch"),
   payment("the bit as it was afterwards, before", { "evidence.usedWithin.after.storageProof": by.storageProof }, "proof_root_mismatch"),
   payment("the bit as it was before, afterwards", { "evidence.usedWithin.by.storageProof": after.storageProof }, "proof_root_mismatch"),
