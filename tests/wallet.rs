@@ -344,7 +344,7 @@ fn approvals_that_are_over_go_and_no_other() {
     wallet.entries[0].approval = Some(hash(&over));
     let mut longest = 0;
     for number in 200..600 {
-        now += 600;
+        now += 3_600;
         buy(&mut wallet, reservation(number, 10, 1, now), now);
         let single = wallet
             .entries
@@ -379,4 +379,24 @@ fn three_hundred_approvals_leave_a_short_record() {
     }
     assert!(wallet.approvals.len() < 200, "{}", wallet.approvals.len());
     assert_eq!(total(wallet.entries.iter()), 3_000);
+}
+
+/// What a person allowed below a root says for as long as the root stands why it was passed: the purchase keeps its place, though not its entry.
+#[test]
+fn an_approval_below_a_root_keeps_its_place() {
+    let mut wallet = Wallet::default();
+    let mut now = START;
+    wallet.apply(&WalletChange::Place(place(7, None, Some(1_000))), now);
+    wallet.approvals = vec![approval(100, now + 600)];
+    for number in 100..400 {
+        now += 3_600;
+        let one = Reservation {
+            place: Some(place(number, Some(7), None)),
+            ..reservation(number, 1, 1, now)
+        };
+        buy(&mut wallet, one, now);
+    }
+    assert!(!wallet.entries.iter().any(|one| one.intent_id() == intent(100)));
+    assert!(wallet.place(&intent(100)).is_some() && wallet.place(&intent(101)).is_none());
+    assert_eq!(wallet.approvals.len(), 1);
 }
