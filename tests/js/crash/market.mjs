@@ -14,12 +14,12 @@ import { REPORT, startSeller } from "../../../demo/seller.mjs";
 import { runKilled } from "./killed.mjs";
 
 const AGENT = fileURLToPath(new URL("./agent.mjs", import.meta.url));
-const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+export const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const USED = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
 /** What each seller sells. */
 export const GOODS = { body: REPORT, sha256: createHash("sha256").update(REPORT).digest("hex") };
 export const payer = addressOfKey(Buffer.from(KEYS.payer.slice(2), "hex"));
-const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
+export const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 
 /** Of each URL with `cut` in it the first answer that was paid for is lost, after the money moved. */
 FAULTS.cut_first_of_each = ({ strike }) => {
