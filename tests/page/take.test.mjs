@@ -71,7 +71,8 @@ test("a link carries the documents, says so first, and shows them only when some
   const { text, name } = { name: "one.jsonl", text: journal("charged-twice-buyer-a").split("\n").slice(0, 2).join("\n") + "\n" };
   await putLineage(page, { [name]: text });
   await page.getByRole("button", { name: "Make a link" }).click();
-  assert.match(await page.locator('[data-part="exports"] .told').innerText(), /The link contains the documents\..*Whoever has it can read everything/s);
+  const told = page.locator('[data-part="exports"] .told', { hasText: "The link contains the documents." });
+  assert.match(await told.innerText(), /The link contains the documents\..*Whoever has it can read everything/s);
   const link = await page.locator("#link").inputValue();
   assert.ok(link.length < 8200 && link.startsWith(`${origin}/#r=`));
   const other = await site.open();

@@ -28,7 +28,7 @@ const COPIED: [&str; 11] = [
 /// Tried in every run: one that breaks a proof, and one after which attempts hang.
 const EVERY_DAY: [&str; 2] = ["law-5-unfinal-proof.patch", "law-8-planned-forever.patch"];
 /// So long a run goes on to the next mutation; the others are only built.
-const BUDGET: Duration = Duration::from_secs(180);
+const BUDGET: Duration = Duration::from_secs(100);
 
 /// One patch, with what must come of it.
 struct Mutation {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use anyhow::{bail, Context, Result};
@@ -82,8 +83,21 @@ pub fn in_ci() -> bool {
     env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
+/// What is installed is installed one thing at a time: whoever comes second finds it there.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// Does one thing that installs something, while nothing else is being installed.
+pub fn installing<T>(install: impl FnOnce() -> T) -> T {
+    let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    install()
+}
+
 /// Brings `node_modules` of a folder to its lock file; does nothing when it is there already.
 pub fn npm_ci(folder: &Path) -> Result<()> {
+    installing(|| npm_ci_alone(folder))
+}
+
+fn npm_ci_alone(folder: &Path) -> Result<()> {
     let lock = folder.join("package-lock.json");
     let stamp = folder.join("node_modules/.counterfoil-lock");
     let want = digest([fs::read(&lock).with_context(|| format!("{} is missing", lock.display()))?]);

@@ -9,7 +9,9 @@ use std::{env, fs};
 use anyhow::{bail, Context, Result};
 
 use crate::package;
-use crate::shell::{available, cargo, command, in_ci, npm_ci, output, root, run as run_command, target};
+use crate::shell::{
+    available, cargo, command, in_ci, installing, npm_ci, output, root, run as run_command, target,
+};
 
 /// What a part or a runner counted.
 #[derive(Clone, Copy, Default)]
@@ -60,6 +62,9 @@ pub fn run(args: &[String]) -> Result<()> {
     if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
         bail!("there is no part {unknown}; the parts are {}", names.join(", "));
     }
+    if in_ci() && only.is_empty() {
+        std::thread::spawn(ahead);
+    }
     let mut total = Count::default();
     for (name, part) in PARTS
         .iter()
@@ -93,6 +98,15 @@ pub fn run(args: &[String]) -> Result<()> {
         std::process::exit(1);
     }
     Ok(())
+}
+
+/// Brings what the later parts install while the first ones compile; most of that is waiting. What fails here is tried again and told by
+/// the part that needs it.
+fn ahead() {
+    let _ = chromium().and_then(|_| firefox());
+    for folder in ["", "demo", "tests/js/mppx", "examples", "tests/bench"] {
+        let _ = npm_ci(&root().join(folder));
+    }
 }
 
 /// The crate under its own lints; tests and tools may unwrap, for them a panic is a report.
@@ -176,8 +190,7 @@ fn page() -> Result<Count> {
     if !has_tests(Path::new("tests/page"))? {
         return Ok(Count::default());
     }
-    let known = ["chromium", "chromium-browser", "google-chrome"];
-    let Some(chromium) = browser("CHROMIUM", &known, "chromium")? else {
+    let Some(chromium) = chromium()? else {
         let how = "Chromium is missing; `apt-get install chromium` brings it, or CHROMIUM names one";
         if in_ci() {
             bail!("{how}");
@@ -188,7 +201,7 @@ fn page() -> Result<Count> {
             ..Count::default()
         });
     };
-    let firefox = browser("FIREFOX", &["firefox-esr", "firefox"], "firefox-esr")?;
+    let firefox = firefox()?;
     if firefox.is_none() && in_ci() {
         bail!("Firefox is missing; `apt-get install firefox-esr` brings it, or FIREFOX names one");
     }
@@ -277,6 +290,15 @@ fn node_tests(folder: &str, at_once: usize, prepare: impl FnOnce(&mut Command)) 
         .args(files);
     prepare(&mut node);
     counted(&mut node)
+}
+
+fn chromium() -> Result<Option<PathBuf>> {
+    let known = ["chromium", "chromium-browser", "google-chrome"];
+    installing(|| browser("CHROMIUM", &known, "chromium"))
+}
+
+fn firefox() -> Result<Option<PathBuf>> {
+    installing(|| browser("FIREFOX", &["firefox-esr", "firefox"], "firefox-esr"))
 }
 
 /// A browser's path: what the variable names, one of the known commands, or what the Debian package brings where that can be installed.
