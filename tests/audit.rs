@@ -404,3 +404,107 @@ fn amounts_of_different_tokens_are_no_sum() {
     assert_eq!(owed(ONE), Some(Json::text("14")));
     assert_eq!(owed(OTHER), None);
 }
+
+/// The payer's own record of the page's sample: one purchase, settled and delivered.
+fn bundle() -> Json {
+    let path = format!("{}/www/sample/bundle.json", env!("CARGO_MANIFEST_DIR"));
+    json::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn first<'a>(json: &'a Json, list: &str) -> &'a Json {
+    json.get(list).unwrap().as_array().unwrap().first().unwrap()
+}
+
+/// More codes than are kept: what makes the document worthless is among those that are.
+#[test]
+fn the_codes_that_are_kept_are_those_that_refute() {
+    let bundle = bundle();
+    let intent = first(&bundle, "intents");
+    let mut delivery = intent.get("delivery").unwrap().clone();
+    delivery.set("sha256", Json::text(format!("0x{}", "00".repeat(32))));
+    let altered = intent.clone().with("delivery", delivery);
+    let mut attempt = first(&altered, "attempts").clone();
+    attempt.set("signature", Json::text(format!("0x{}1b", "11".repeat(64))));
+    let forged = altered.clone().with("attempts", Json::Array(vec![attempt]));
+    let told = |last: &Json| {
+        let mut all = vec![altered.clone(); 40];
+        all.push(last.clone());
+        let line = Json::object([("receipt", bundle.clone().with("intents", Json::Array(all)))]);
+        lines(&Json::Object(Vec::new()), &[line]).unwrap().remove(0)
+    };
+    for (last, refuted) in [(&altered, false), (&forged, true)] {
+        let verdict = told(last);
+        assert_eq!(verdict.get("codes").unwrap().as_array().unwrap().len(), 32);
+        let verdict = Verdict::from_json(&verdict).unwrap();
+        assert_eq!(verdict.keys().is_empty(), refuted, "{:?}", verdict.codes);
+    }
+}
+
+/// Of several signed attempts the line is joined by the one that its transaction settled, and by the last where none is named.
+#[test]
+fn the_nonce_is_that_of_the_attempt_that_paid() {
+    let bundle = bundle();
+    let intent = first(&bundle, "intents");
+    let paid = first(intent, "attempts");
+    let nonce = |attempt: &Json| text(attempt.get("authorization").unwrap(), "nonce").to_owned();
+    let mut other = paid.clone().without("transaction").without("settlement");
+    other.set("attemptId", Json::text(format!("{}/1", text(intent, "intentId"))));
+    let mut signed = paid.get("authorization").unwrap().clone();
+    signed.set("nonce", Json::text(digest("another nonce")));
+    other.set("authorization", signed);
+    other.set("state", Json::text("dead"));
+    let with = |attempts: [&Json; 2]| {
+        let attempts = Json::Array(attempts.map(Clone::clone).to_vec());
+        let intent = intent.clone().with("attempts", attempts);
+        Json::object([(
+            "receipt",
+            bundle.clone().with("intents", Json::Array(vec![intent])),
+        )])
+    };
+    for attempts in [[paid, &other], [&other, paid]] {
+        assert_eq!(text(&keys_of(&with(attempts)), "nonce"), nonce(paid));
+    }
+}
+
+#[test]
+fn what_a_document_says_of_foreign_accounts_and_long_resources() {
+    let all = cases();
+    let document = |id: &str| all.iter().find(|(own, ..)| own == id).unwrap();
+    // Base58 tells cases apart, and no checksum of another kind is written into it.
+    const ASSET: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGkZwyTDt1v";
+    const ACCOUNT: &str = "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5";
+    let offer = keys_of(&document("official-jws-ES256K-key-2-offer").1);
+    assert_eq!([text(&offer, "asset"), text(&offer, "payTo")], [ASSET, ACCOUNT]);
+    let receipt = keys_of(&document("official-jws-ES256K-key-2-receipt").1);
+    assert_eq!(text(&receipt, "payer"), ACCOUNT);
+    let settlement = keys_of(&document("settlement-on-solana").1);
+    let hash = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW";
+    assert_eq!(text(&settlement, "transaction"), hash);
+    let of = |length: usize| {
+        let resource = format!("https://api.example.com/{}", "x".repeat(length - 24));
+        let receipt = Json::object([
+            ("transaction", Json::text(digest("transaction"))),
+            ("responseSha256", Json::text(digest("answer"))),
+            ("resource", Json::text(resource.as_str())),
+        ]);
+        (keys_of(&receipt).get("resource").cloned(), resource)
+    };
+    let (kept, resource) = of(2048);
+    assert_eq!(kept, Some(Json::text(resource)));
+    assert_eq!(of(2049).0, None);
+}
+
+/// Two documents of one transaction can both be right where the chain shows both transfers: a line says whether it does.
+#[test]
+fn a_line_says_whether_the_chain_shows_its_payment() {
+    let all = cases();
+    let (_, receipt, material, body) = all.iter().find(|(id, ..)| id == "receipt-proven").unwrap();
+    let (given, line) = parted(receipt, material, body.as_deref());
+    let shown = |line: Json| {
+        let told = lines(&given, &[line]).unwrap();
+        let keys = told.first().unwrap().get("keys").unwrap();
+        keys.get("shown").cloned()
+    };
+    assert_eq!(shown(line.clone()), Some(Json::Bool(true)));
+    assert_eq!(shown(line.without("evidence")), None);
+}

@@ -68,7 +68,11 @@ pub struct Verdict {
 
 impl Verdict {
     pub(super) fn new(input: &str, line: u64, standing: Standing, mut codes: Vec<String>) -> Verdict {
-        codes.truncate(MOST_CODES);
+        if codes.len() > MOST_CODES {
+            // What refutes the document is kept first: without it the line would stand for a payment.
+            let (refuting, rest): (Vec<_>, Vec<_>) = codes.into_iter().partition(|code| refutes(plain(code)));
+            codes = refuting.into_iter().chain(rest).take(MOST_CODES).collect();
+        }
         Verdict {
             input: input.to_owned(),
             line,
@@ -112,28 +116,16 @@ impl Verdict {
 
     /// The codes without the purchase of a bundle that they belong to.
     pub(super) fn plain_codes(&self) -> impl Iterator<Item = &str> {
-        self.codes
-            .iter()
-            .map(|code| code.rsplit_once("].").map_or(code.as_str(), |(_, code)| code))
+        self.codes.iter().map(|code| plain(code))
     }
 
     /// Whether the document may stand for a payment. One that is forged, or that the chain or its own words refute, is refuted by
     /// its own verdict, and nothing is concluded from it.
     fn stands_for_a_payment(&self) -> bool {
-        const REFUTED: [&str; 6] = [
-            "signature",
-            "authorization.",
-            "settlement.",
-            "chain.",
-            "record.",
-            "claim.",
-        ];
         match self.standing {
             Standing::Error => false,
             Standing::Verified | Standing::Incomplete => true,
-            Standing::Failed => !self
-                .plain_codes()
-                .any(|code| REFUTED.iter().any(|start| code.starts_with(start))),
+            Standing::Failed => !self.plain_codes().any(refutes),
         }
     }
 
@@ -247,6 +239,24 @@ impl Verdict {
             },
         })
     }
+}
+
+/// A code without the purchase of a bundle that it belongs to.
+fn plain(code: &str) -> &str {
+    code.rsplit_once("].").map_or(code, |(_, code)| code)
+}
+
+/// Whether the failed check of that name leaves nothing of the payment that the document tells of.
+fn refutes(code: &str) -> bool {
+    const REFUTED: [&str; 6] = [
+        "signature",
+        "authorization.",
+        "settlement.",
+        "chain.",
+        "record.",
+        "claim.",
+    ];
+    REFUTED.iter().any(|start| code.starts_with(start))
 }
 
 /// A text as JSON has it, with everything that is not plain ASCII escaped.
