@@ -218,6 +218,31 @@ fn addresses_of_earlier_lines_do_not_excuse_a_wrong_checksum() {
     assert_eq!(identity(2), identity(0));
 }
 
+/// A claim's signature is over its letters: also where its addresses were read in lines before it.
+#[test]
+fn addresses_of_earlier_lines_change_no_letter_of_a_claim() {
+    let all = cases();
+    let mut seen = 0;
+    for (id, receipt, material, body) in &all {
+        let Some(claim) = receipt
+            .as_str()
+            .ok()
+            .filter(|text| text.contains("counterfoil/claim"))
+        else {
+            continue;
+        };
+        let Ok(claim) = json::parse(claim) else { continue };
+        let (given, line) = parted(&claim, material, body.as_deref());
+        let Ok(told) = lines(&given, &[line.clone(), line]) else {
+            continue;
+        };
+        let verdicts: Vec<Json> = told.iter().map(|one| one.clone().without("line")).collect();
+        assert_eq!(verdicts[0], verdicts[1], "{id}");
+        seen += usize::from(text(&verdicts[0], "verdict") == "verified");
+    }
+    assert!(seen > 5, "{seen} good claims");
+}
+
 /// A verdict as it is written down, with these members and keys.
 fn verdict(standing: &str, codes: &[&str], keys: &[(&str, &str)]) -> Verdict {
     let codes = codes.iter().map(|code| Json::text(*code)).collect();

@@ -151,5 +151,8 @@ async function audited({ folder, file, lines, jobs, name }) {
   // Nothing in these lines is proven by a chain, and nothing in them fails.
   if (status !== 2) throw new Error(`the audit ended with ${status}: ${told}`);
   const seconds = (performance.now() - started) / 1000;
-  return { name, lines, rate: lines / seconds, megabytes: Number(/peak (\d+)/.exec(told)[1]) / 1024 };
+  const result = { name, lines, rate: lines / seconds, megabytes: Number(/peak (\d+)/.exec(told)[1]) / 1024 };
+  // At once: the next one may take half an hour.
+  process.stderr.write(`${name}: ${lines} lines, ${Math.round(result.rate)} a second, ${Math.round(result.megabytes)} MB\n`);
+  return result;
 }
