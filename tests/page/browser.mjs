@@ -7,6 +7,7 @@ import http from "node:http";
 import { createRequire } from "node:module";
 import { extname, join, normalize, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { chromium } from "playwright-core";
 
 const { source: axe } = createRequire(import.meta.url)("axe-core");
@@ -117,6 +118,12 @@ export async function putLineage(page, files) {
 /** Waits until the lineage is read and shown. */
 export async function shown(page) {
   await page.locator("cf-lineage:not([aria-busy]) .loaded:not([hidden])").waitFor();
+}
+
+/** Waits until what is read of a page is this: what an action changes may show a moment after it. */
+export async function becomes(read, expected, message) {
+  for (let tries = 0; tries < 200 && !isDeepStrictEqual(await read(), expected); tries++) await new Promise((done) => setTimeout(done, 50));
+  assert.deepEqual(await read(), expected, message);
 }
 
 /** The verdict's one word. */

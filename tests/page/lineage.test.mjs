@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { lineage } from "counterfoil";
-import { journal, putLineage, shown, start } from "./browser.mjs";
+import { becomes, journal, putLineage, shown, start } from "./browser.mjs";
 
 let site;
 before(async () => { site = await start(); });
@@ -53,11 +53,11 @@ test("a zero counter is greyed, another shows only its rows with what they hang 
   const { page } = await opened("unknown-in-flight");
   assert.ok(await page.locator('[data-counter="conflict"]').isDisabled());
   await page.locator('[data-counter="unknown"]').click();
-  assert.deepEqual(await rows(page), ["Night run", "Map of the north", "Payment to 0x39aD54…f4A0"]);
-  assert.equal(await page.locator('[data-counter="unknown"]').getAttribute("aria-pressed"), "true");
-  assert.match(await part(page, "count").innerText(), /^2 of 5 rows/);
+  await becomes(() => rows(page), ["Night run", "Map of the north", "Payment to 0x39aD54…f4A0"]);
+  await becomes(() => page.locator('[data-counter="unknown"]').getAttribute("aria-pressed"), "true");
+  await part(page, "count").filter({ hasText: /^2 of 5 rows/ }).waitFor();
   await page.locator('[data-counter="unknown"]').click();
-  assert.equal((await rows(page)).length, 5);
+  await becomes(async () => (await rows(page)).length, 5);
 });
 
 test("search, state, agent and order narrow and sort the rows", async () => {
@@ -67,16 +67,17 @@ test("search, state, agent and order narrow and sort the rows", async () => {
   assert.deepEqual(await rows(page), ["Trip to Oslo", "Weather along the way", "Weather in Bergen", "Room prices", "Room prices in Bergen"]);
   await page.locator("#search").fill("no such thing");
   await page.waitForFunction(() => document.querySelectorAll(".room [role=row]").length === 0);
-  assert.equal(await part(page, "count").innerText(), "Nothing matches.");
+  await becomes(() => part(page, "count").innerText(), "Nothing matches.");
   await page.locator("#search").fill("");
   await page.waitForFunction(() => document.querySelectorAll(".room [role=row]").length > 10);
   await page.locator("#by-agent").selectOption("booker");
-  assert.ok((await rows(page)).every((name) => !/Weather/.test(name)));
+  await becomes(async () => (await rows(page)).some((name) => /Weather/.test(name)), false);
   await page.locator("#by-agent").selectOption("");
   await page.locator("#by-state").selectOption("unknown");
-  assert.equal((await rows(page)).length, 3);
+  await becomes(async () => (await rows(page)).length, 3);
   await page.locator("#by-state").selectOption("");
   await page.locator("#order").selectOption("time");
+  await becomes(() => page.locator(".room [role=row]").evaluateAll((all) => all.some((row) => row.getAttribute("aria-level") !== "1")), false);
   const times = await page.locator(".room [role=row] .axis").evaluateAll((all) => all.map((one) => one.title));
   assert.ok(times.length >= 6);
   assert.deepEqual(times, [...times].sort());
@@ -115,10 +116,10 @@ test("the receipt of the selected payment opens beside the tree, and Escape puts
   await panel.locator(".word").waitFor();
   assert.equal(await panel.locator(".word").textContent(), "Incomplete");
   assert.match(await panel.innerText(), /Settled\s*by the chain/);
-  assert.equal(await page.evaluate(() => document.activeElement.id), "panel-title");
+  await becomes(() => page.evaluate(() => document.activeElement.id), "panel-title");
   await page.keyboard.press("Escape");
-  assert.ok(await panel.isHidden());
-  assert.match(await page.evaluate(() => document.activeElement.textContent), /Payment to 0x54/);
+  await panel.waitFor({ state: "hidden" });
+  await becomes(() => page.evaluate(() => /Payment to 0x54/.test(document.activeElement.textContent)), true);
   assert.deepEqual(trouble, []);
 });
 
@@ -133,7 +134,7 @@ test("a journal that somebody changed is named before anything that it says, and
   }
   const { page } = await opened("all-well");
   await page.getByText("What these documents can't show").click();
-  assert.match(await part(page, "trust").innerText(), /a file cut off at its end looks like an older one/);
+  await part(page, "trust").getByText(/a file cut off at its end looks like an older one/).waitFor();
 });
 
 test("a file that can't be read is left out and named, and the others are shown", async () => {
