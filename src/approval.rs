@@ -4,6 +4,8 @@
 //! signs the EIP-712 message `Approval(address payer,string intentId,string network,address asset,uint256 amount,uint256
 //! expiresAt,bytes32 request,bytes32 hash)` in the domain `{name: "counterfoil approval", version: "1"}`. docs/formats.md has it member by member.
 
+mod refusal;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::digest;
@@ -14,6 +16,8 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::secp256k1;
 use crate::time::Seconds;
+
+pub use refusal::Refusal;
 
 /// The kind of document.
 pub const TYPE: &str = "counterfoil/approval";
@@ -51,17 +55,44 @@ pub fn request_hash(request: &Json) -> Result<[u8; 32], Error> {
     digest::tagged(REQUEST_TAG, request)
 }
 
+/// The first members of a person's answer. Errors: those of the fields, `approval_invalid`, `unsupported_version`.
+fn head(json: &Json, kind: &str) -> Result<(), Error> {
+    if json.read("type", Json::as_str)? != kind {
+        return Err(Error::new(Code::ApprovalInvalid, "type"));
+    }
+    match json.read("v", Json::as_u64)? {
+        1 => Ok(()),
+        _ => Err(Error::new(Code::UnsupportedVersion, "v")),
+    }
+}
+
+/// The last members: the signature of an answer that is nothing but `body`, hash and signature. Errors: those of the fields, `approval_invalid`, `approval_altered`.
+fn tail(json: &Json, body: Json, tag: &str) -> Result<String, Error> {
+    let hash: [u8; 32] = json.read("hash", Json::as_hex)?;
+    let signature = json.read("signature", Json::as_string)?;
+    let own = digest::tagged(tag, &body)?;
+    // One document has one text: nothing stands in it that is not read, and nothing in two forms.
+    let whole = body.with("hash", Json::text(hex::encode(hash)));
+    let whole = whole.with("signature", Json::text(signature.as_str()));
+    if whole.to_canonical()? != json.to_canonical()? {
+        return Err(Error::new(Code::ApprovalInvalid, ""));
+    }
+    match own == hash {
+        true => Ok(signature),
+        false => Err(Error::new(Code::ApprovalAltered, "hash")),
+    }
+}
+
+/// Who signed an answer. Errors: `contract_signature`, `signature_invalid`.
+fn signer(digest: &[u8; 32], signature: &str) -> Result<Address, Error> {
+    secp256k1::recover(digest, &secp256k1::parse_signature(signature)?)
+}
+
 impl Approval {
     /// Reads the document and its signature. Errors: `approval_invalid` (another type, a member that is not known or not in its one form,
     /// over before it began), `unsupported_version`, those of the fields with their path, `approval_altered` when it has another hash.
     pub fn from_json(json: &Json) -> Result<(Approval, String), Error> {
-        let invalid = |field: &str| Error::new(Code::ApprovalInvalid, field);
-        if json.read("type", Json::as_str)? != TYPE {
-            return Err(invalid("type"));
-        }
-        if json.read("v", Json::as_u64)? != 1 {
-            return Err(Error::new(Code::UnsupportedVersion, "v"));
-        }
+        head(json, TYPE)?;
         let approval = Approval {
             at: json.read("at", Json::as_u64)?,
             expires_at: json.read("expiresAt", Json::as_u64)?,
@@ -72,20 +103,10 @@ impl Approval {
             asset: json.read("asset", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
         };
-        let hash = json.read("hash", Json::as_hex)?;
-        let signature = json.read("signature", Json::as_string)?;
-        // One document has one text: nothing stands in it that is not read, and nothing in two forms.
-        let whole = approval.body().with("hash", Json::text(hex::encode(hash)));
-        let whole = whole.with("signature", Json::text(signature.as_str()));
-        if whole.to_canonical()? != json.to_canonical()? {
-            return Err(invalid(""));
-        }
-        if approval.hash()? != hash {
-            return Err(Error::new(Code::ApprovalAltered, "hash"));
-        }
+        let signature = tail(json, approval.body(), TAG)?;
         match approval.at < approval.expires_at {
             true => Ok((approval, signature)),
-            false => Err(invalid("expiresAt")),
+            false => Err(Error::new(Code::ApprovalInvalid, "expiresAt")),
         }
     }
 
@@ -146,8 +167,7 @@ impl Approval {
 
     /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`Approval::digest`].
     pub fn recover(&self, signature: &str) -> Result<Address, Error> {
-        let signature = secp256k1::parse_signature(signature)?;
-        secp256k1::recover(&self.digest()?, &signature)
+        signer(&self.digest()?, signature)
     }
 
     /// Whether it is one of these who signed it. Error: `approval_untrusted`.

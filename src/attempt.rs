@@ -209,6 +209,8 @@ pub struct Attempt {
     pub cancellation: Option<Json>,
     /// The actor that signed it and handed the intent over without its bytes: they are in that one's journal alone.
     pub given_by: Option<String>,
+    /// Where the call that planned it stands in a trace ([`crate::traceparent`]).
+    pub traceparent: Option<String>,
 }
 
 /// Whether a recorded verdict is about a block that can still be replaced.
@@ -252,6 +254,7 @@ impl Attempt {
             evidence: Vec::new(),
             cancellation: None,
             given_by: Some(self.given_by.clone().unwrap_or_else(|| by.to_owned())),
+            traceparent: None,
             ..self.clone()
         }
     }
@@ -378,6 +381,7 @@ impl Attempt {
             .with_some("evidence", list(self.evidence.clone()))
             .with_some("cancellation", self.cancellation.clone())
             .with_some("givenBy", self.given_by.clone().map(Json::String))
+            .with_some("traceparent", self.traceparent.clone().map(Json::String))
     }
 
     /// Reads [`Attempt::to_json`]. Errors: those of the fields, with their path.
@@ -409,6 +413,7 @@ impl Attempt {
                 .unwrap_or_default(),
             cancellation: json.get("cancellation").cloned(),
             given_by: json.read_opt("givenBy", Json::as_string)?,
+            traceparent: json.read_opt("traceparent", Json::as_string)?,
         })
     }
 }

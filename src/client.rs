@@ -34,6 +34,7 @@ mod split;
 mod start;
 mod state;
 mod take_over;
+pub mod telemetry;
 mod told;
 pub mod tree;
 mod write;

@@ -31,7 +31,7 @@ use crate::json::{self, Json};
 use crate::network::Network;
 use crate::receipt::record::{self, Attempt, Record};
 use crate::sorting::{set, sort_by};
-use purchase::{Purchase, Transfer};
+use purchase::{Purchase, SlotKey, Transfer};
 pub use refunds::Given;
 use refunds::{Owed, Returned};
 
@@ -66,6 +66,8 @@ pub(crate) struct OwedBack {
     pub refunded: Amount,
     /// The attempt that was charged, and which of its authorizations.
     pub attempt: (String, usize),
+    /// The nonce under which it moved.
+    pub slot: SlotKey,
     /// What gave it back.
     pub returns: Vec<Returned>,
 }
@@ -82,6 +84,7 @@ pub(crate) fn findings(purchases: &Purchases, given: &[Given]) -> (Vec<Finding>,
             amount: finding.amount.clone()?,
             refunded: finding.refunded.unwrap_or(Amount::ZERO),
             attempt: (one.transfer.attempt.id.to_owned(), one.transfer.slot.part),
+            slot: one.transfer.slot.clone(),
             returns: returns
                 .iter()
                 .filter(|(of, _)| *of == one.finding)

@@ -68,6 +68,8 @@ pub mod problem;
 
 pub mod intent;
 
+pub mod traceparent;
+
 pub mod tree;
 
 pub mod approval;

@@ -12,6 +12,9 @@ mod prov;
 mod verify;
 mod view;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::conflict::{self, purchase, Given};
@@ -32,10 +35,12 @@ pub struct Options {
     pub refunds: Vec<Given>,
     /// Above this a person is asked for one payment: several just below it are told.
     pub threshold: Option<Amount>,
+    /// Without the nodes of the graph, which are longer than everything else.
+    pub nodeless: bool,
 }
 
 impl Options {
-    /// Reads `{root?, refunds?, threshold?}`. Errors: those of the fields with their path.
+    /// Reads `{root?, refunds?, threshold?, nodes?}`. Errors: those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Options, Error> {
         Ok(Options {
             root: json.read_opt("root", Json::as_string)?,
@@ -43,6 +48,7 @@ impl Options {
                 .read_opt("refunds", |list| list.as_list(Given::from_json))?
                 .unwrap_or_default(),
             threshold: json.read_opt("threshold", Amount::from_json)?,
+            nodeless: json.read_opt("nodes", Json::as_bool)? == Some(false),
         })
     }
 }
@@ -70,15 +76,15 @@ pub fn prov(texts: &[&str], options: &Options) -> Result<Json, Error> {
 }
 
 /// The bundles, and the chains of those that came as journals.
-struct Sources {
+struct Sources<'a> {
     bundles: Vec<Json>,
     /// Which text each bundle came from.
     from: Vec<usize>,
-    chains: Vec<Option<Chain>>,
+    chains: Vec<Option<Chain<'a>>>,
 }
 
-impl Sources {
-    fn read(texts: &[&str]) -> Result<Sources, Error> {
+impl<'a> Sources<'a> {
+    fn read(texts: &[&'a str]) -> Result<Sources<'a>, Error> {
         let mut sources = Sources {
             bundles: Vec::new(),
             from: Vec::new(),
@@ -88,8 +94,8 @@ impl Sources {
             let within = |error: Error| error.within(&format!("bundles[{index}]"));
             match chain::is_journal(text) {
                 true => {
-                    let chain = chain::read(text);
-                    for bundle in bundles_of(&chain).map_err(within)? {
+                    let mut chain = chain::read(text);
+                    for bundle in bundles_of(core::mem::take(&mut chain.latest)).map_err(within)? {
                         sources.bundles.push(bundle);
                         sources.from.push(index);
                     }
@@ -113,17 +119,17 @@ impl Sources {
     }
 }
 
-/// What a journal holds, as the bundle of each of its payers. Errors: those of the records.
-fn bundles_of(chain: &Chain) -> Result<Vec<Json>, Error> {
+/// What a journal holds, as the bundle of each of its payers. A text is let go when it was read. Errors: those of the records.
+fn bundles_of(latest: BTreeMap<String, Cow<'_, str>>) -> Result<Vec<Json>, Error> {
     let mut wallets = map(Vec::new());
-    for (key, text) in &chain.latest {
+    for (key, text) in &latest {
         if let Some(payer) = key.strip_prefix("wallet/") {
             wallets.insert(payer.to_owned(), (json::parse(text)?, Vec::new()));
         }
     }
-    for (key, text) in &chain.latest {
+    for (key, text) in latest {
         if key.starts_with("intent/") {
-            let record = json::parse(text)?;
+            let record = json::parse(&text)?;
             let payer = record.read("principal", Address::from_json)?.to_string();
             let empty = || (Json::object([]), Vec::new());
             wallets.entry(payer).or_insert_with(empty).1.push(record);
@@ -140,6 +146,7 @@ fn bundles_of(chain: &Chain) -> Result<Vec<Json>, Error> {
         .with_some("places", member("places"))
         .with_some("approvals", member("approvals"))
         .with_some("asked", member("asked"))
+        .with_some("refused", member("refused"))
         .with_some("entries", member("entries"))
     });
     Ok(bundles.collect())

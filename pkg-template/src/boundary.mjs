@@ -30,6 +30,27 @@ export function text(value, field) {
 }
 
 const encoder = new TextEncoder();
+
+/**
+ * Documents that cross beside the parameters, one after the other, so that none of them has to fit into one JSON text: `{lengths, bytes}`. Of bytes the core says
+ * whether they are UTF-8.
+ */
+export function documents(values, fieldOf) {
+  const parts = values.map((value, index) => {
+    if (isBytes(value)) return value;
+    if (typeof value !== "string") throw new CounterfoilError("invalid_type", { field: fieldOf(index) });
+    if (!isWellFormed(value)) throw new CounterfoilError("lone_surrogate", { field: fieldOf(index) });
+    return encoder.encode(value);
+  });
+  const lengths = parts.map(({ length }) => length);
+  const whole = lengths.reduce((sum, length) => sum + length, 0);
+  if (whole > LARGEST_ATTACHMENT) throw new CounterfoilError("too_large", { field: fieldOf(0) });
+  // A single one is not copied.
+  const bytes = parts.length === 1 ? parts[0] : new Uint8Array(whole);
+  if (parts.length !== 1) parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+  return { lengths, bytes };
+}
+
 const scratch = new Uint8Array(1 << 16);
 
 /** Well-formed text as bytes; where it is short, in a place that the next text overwrites. */

@@ -3,7 +3,7 @@
 import { call, callAny, object } from "./boundary.mjs";
 import "./whole.mjs";
 
-export { approvalDocument } from "./approval.mjs";
+export { approvalDocument, refusalDocument } from "./approval.mjs";
 export { canonicalSha256, canonicalize, sha256 } from "./hashes.mjs";
 
 export function authorizationDigest(authorization, domain) {

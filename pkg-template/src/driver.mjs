@@ -6,6 +6,7 @@ import { call } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { concat } from "./hashes.mjs";
 import { hold } from "./lease.mjs";
+import { observed, SILENT } from "./tracing.mjs";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -22,18 +23,27 @@ const MAX_JSON = 64 << 10;
  * @param {{ url: string, method: string, headers: Headers, body?: Uint8Array, signal?: AbortSignal, rest: object }} [request]
  * @returns {Promise<{ response?: Response, resolution?: object }>}
  */
-export async function run(host, start, request, patient = true) {
+export function run(host, start, request, patient = true) {
+  return observed(host, start, (trace) => runIn(trace, host, start, request, patient));
+}
+
+async function runIn(trace, host, start, request, patient) {
   // `failure` is the transport's own error, `cause` the host's error behind a typed one; `held` is the intent's lease, `fence` what it adds to a
   // write until the answer is handed over: that its bytes arrived is written down whoever holds the lease by then.
-  const turn = { host, request, patient, answer: undefined, failure: undefined, cause: undefined, paid: false, held: undefined, fence: undefined };
+  const turn = { host, request, patient, answer: undefined, failure: undefined, cause: undefined, paid: false, held: undefined, fence: undefined, trace };
   turn.step = (name, params) => call(name, { config: { ...host.config, ...host.trust.config() }, now: host.clock(), ...params }, undefined, host.secret);
   // Who buys reads the answer from here on; the machine goes on when the last byte has passed.
   const deliver = async (_, { resolution }, state) => {
     const rest = (event) => drive(turn, turn.step("clientStep", { state, event }), written);
+    trace.end(state, { resolution });
+    // Its spans are over when the body is.
+    turn.trace = SILENT;
     return { response: await handOver(turn, rest), about: resolution };
   };
+  // Of a trace only a cross-reference is written down.
+  const begun = { ...start, traceparent: trace.traceparent ?? request?.headers.get("traceparent") ?? undefined };
   try {
-    return await drive(turn, turn.step("clientStart", { start }), start.mode === "fetch" ? { ...ends, deliver } : ends);
+    return await drive(turn, turn.step("clientStart", { start: begun }), start.mode === "fetch" ? { ...ends, deliver } : ends);
   } finally {
     // Behind an answer that is handed over it is held to the last byte.
     if (turn.fence) await turn.held.release();
@@ -53,27 +63,40 @@ async function drive(turn, { state, effects }, ends) {
   for (;;) {
     let event;
     turn.intentId = state.intentId || undefined;
-    for (const effect of effects) {
-      if (effect.type === "alert") turn.host.alert(effect.finding);
-      else if (effect.type in ends) return ends[effect.type](turn, effect, state);
-      else event = await carriers[effect.type](turn, effect);
+    for (const effect of effects) if (effect.type === "alert") turn.host.alert(effect.finding);
+    const effect = effects.at(-1);
+    const span = turn.trace.next(state, effect);
+    if (span?.close) return { outside: { state, effects: [effect] } };
+    if (span) {
+      const ended = await turn.trace.inside(span.open, () => drive(turn, { state, effects: [effect] }, ends));
+      if (!ended?.outside) return ended;
+      ({ state, effects } = ended.outside);
+      continue;
     }
+    if (effect.type in ends) return ends[effect.type](turn, effect, state);
+    event = await carriers[effect.type](turn, effect);
     ({ state, effects } = turn.step("clientStep", { state, event }));
   }
 }
 
 const ends = {
-  pass: ({ answer, failure }) => {
+  pass: ({ trace, answer, failure }, effect, state) => {
+    trace.end(state, effect);
     if (failure) throw failure;
     return { response: answer };
   },
-  fail: ({ cause }, { error }) => {
+  fail: ({ trace, cause }, { error }, state) => {
+    trace.end(state, { error });
     throw new CounterfoilError(error.code, cause === undefined ? error : { ...error, cause });
   },
-  replay: (_, { delivery, resolution }) => ({ response: stored(delivery), about: resolution }),
-  done: (_, { resolution: { delivery, ...resolution } }) => ({
-    resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) },
-  }),
+  replay: ({ trace }, { delivery, resolution }, state) => {
+    trace.end(state, { resolution });
+    return { response: stored(delivery), about: resolution };
+  },
+  done: ({ trace }, { resolution: { delivery, ...resolution } }, state) => {
+    trace.end(state, { resolution });
+    return { resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) } };
+  },
 };
 /** After the body only a failure is of interest: the caller has the answer. */
 const over = () => {};

@@ -135,14 +135,19 @@ export function createPayer(options) {
     await tree.approve(host, approval);
   }
 
+  async function refuse(refusal) {
+    open();
+    await tree.refuse(host, refusal);
+  }
+
   async function exportBundle(root) {
     open();
     const all = new Map();
     for await (const { key, value } of host.journal.scan("intent/")) all.set(key.slice("intent/".length), decoder.decode(value));
-    const { places = [], approvals = [], asked = [], entries = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
+    const { places = [], approvals = [], asked = [], refused = [], entries = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
     const family = root === undefined ? undefined : familyOf(root, all, places);
     const intents = family === undefined ? [...all.values()] : [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
-    const kept = Object.entries({ places, approvals, asked }).map(([name, list]) => [name, list.filter(({ intentId }) => family?.has(intentId) ?? true)]);
+    const kept = Object.entries({ places, approvals, asked, refused }).map(([name, list]) => [name, list.filter(({ intentId }) => family?.has(intentId) ?? true)]);
     // What of each approval is used.
     const under = new Set(kept[1][1].map(({ hash }) => hash));
     kept.push(["entries", entries.filter(({ approval }) => under.has(approval))]);
@@ -167,7 +172,7 @@ export function createPayer(options) {
   }
 
   const describe = (response) => described.get(response);
-  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, intend, approve, lineage, export: exportBundle, close };
+  return { fetch, describe, release, claim, cancel, resume, recover, handOver, takeOver, intend, approve, refuse, lineage, export: exportBundle, close };
 }
 
 /** A `fetch` that pays: `fetch(input, init)` with `init.intent`, as `payer.fetch`. The given `fetch` carries the requests. */
@@ -199,10 +204,11 @@ function copyOf(response, described) {
 }
 
 function hostOf(options) {
-  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet, signTempo, root } = options ?? {};
+  const { signer, journal, rpc = {}, policy = {}, clock, onAlert, maxStoredBody = 1 << 20, leaseMs = 10_000, actor, knownWriters, contractWallet, signTempo, root, tracer } = options ?? {};
   if (typeof journal?.commit !== "function") throw new CounterfoilError("missing_field", { field: "journal" });
   if (typeof signer !== "object" || signer === null) throw new CounterfoilError("missing_field", { field: "signer" });
   if (signTempo !== undefined && typeof signTempo !== "function") throw new CounterfoilError("invalid_type", { field: "signTempo" });
+  if (tracer !== undefined && ![tracer?.startActiveSpan, tracer?.startSpan].some((start) => typeof start === "function")) throw new CounterfoilError("invalid_type", { field: "tracer" });
   if (!(Number.isFinite(leaseMs) && leaseMs > 0)) throw new CounterfoilError("invalid_type", { field: "leaseMs" });
   const { approve, ...caps } = object(policy, "policy");
   if (approve !== undefined && typeof approve !== "function") throw new CounterfoilError("policy_invalid", { field: "policy.approve" });
@@ -220,6 +226,7 @@ function hostOf(options) {
     config,
     secret,
     journal,
+    tracer,
     leaseMs,
     loose: new Map(),
     maxStoredBody,

@@ -19,6 +19,11 @@ export async function approve(host, approval) {
   await write(host, "clientAccept", { approval: object(approval, "approval") });
 }
 
+/** Writes a signed refusal down. */
+export async function refuse(host, refusal) {
+  await write(host, "clientRefuse", { refusal: object(refusal, "refusal") });
+}
+
 /** The wallet's record as it stands, as text; undefined before there is one. */
 export async function walletOf({ config, journal }) {
   const entry = await journal.read(keyOf(config));

@@ -1,10 +1,10 @@
 // counterfoil/verify: what a receipt proves, what contradicts itself in several journals, signatures and whole sets of documents in bulk.
 
-import { attachment, callAny, callBulk, fromHex, isBytes, missing, object, text, utf8, withJws } from "./boundary.mjs";
+import { attachment, callAny, callBulk, documents, fromHex, isBytes, missing, object, text, utf8, withJws } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { enterBulk } from "./wasm.mjs";
 
-export { approvalDocument } from "./approval.mjs";
+export { approvalDocument, refusalDocument } from "./approval.mjs";
 export { loadJws } from "./jws.mjs";
 export { load } from "./verifier.mjs";
 
@@ -39,11 +39,13 @@ export function claimPaymentIdHash(id) {
 
 export function findConflicts(bundles, options = {}) {
   const { refunds } = object(options, "options");
-  return callAny("findConflicts", { bundles: texts(bundles), refunds });
+  const { lengths, bytes } = texts(bundles);
+  return callAny("findConflicts", { bundles: lengths, refunds }, bytes);
 }
 
 export function verifyLineage(bundle) {
-  return callAny("verifyLineage", { bundle: text(bundle, "bundle") });
+  const { lengths: [length], bytes } = documents([bundle], () => "bundle");
+  return callAny("verifyLineage", { bundle: length }, bytes);
 }
 
 export function lineage(bundles, options) {
@@ -55,13 +57,14 @@ export function lineageProv(bundles, options) {
 }
 
 function lineageCall(name, bundles, options = {}) {
-  const { root, refunds, threshold } = object(options, "options");
-  return callAny(name, { bundles: texts(bundles), root, refunds, threshold });
+  const { root, refunds, threshold, nodes } = object(options, "options");
+  const { lengths, bytes } = texts(bundles);
+  return callAny(name, { bundles: lengths, root, refunds, threshold, nodes }, bytes);
 }
 
 function texts(bundles) {
   if (!Array.isArray(bundles)) throw new CounterfoilError("invalid_type", { field: "bundles" });
-  return bundles.map((bundle, index) => text(bundle, `bundles[${index}]`));
+  return documents(bundles, (index) => `bundles[${index}]`);
 }
 
 export function verifySignatures(items) {

@@ -1,12 +1,12 @@
 /** counterfoil/core: synchronous and pure; no clock, no randomness, no I/O. In Node at once, in browsers after `await load()`. */
 import type {
   Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Approval, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
-  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Refusal, Seconds, SettlementResponse, TokenLayout, UnreadableEvidence,
 } from "./values.js";
 
 export type {
   Address, Admission, AdmissionRecord, AdmissionRequest, Amount, Approval, Authorization, ChainEvidence, Eip712Domain, Finding, HandOver, Hex, Money, Network, Next, Order,
-  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Problem, Seconds, SettlementResponse, UnreadableEvidence,
+  OrderEvent, PaymentPayload, PaymentRequired, PaymentRequirements, Permit2Authorization, Problem, Refusal, Seconds, SettlementResponse, UnreadableEvidence,
 } from "./values.js";
 
 export function authorizationDigest(a: Authorization, d: Eip712Domain): { domainSeparator: Hex; structHash: Hex; digest: Hex };
@@ -145,6 +145,10 @@ export function handOverDigest(handOver: HandOver): { hash: Hex; digest: Hex; ty
 export function approvalDocument(request: Record<string, unknown>, answer: {
   at: Seconds; expiresAt: Seconds; intentId?: string; amount?: Amount; signature?: Hex;
 }): { typedData: any; digest: Hex; hash: Hex; requestHash: Hex; approval?: Approval };
+/** What a person signs to refuse an approval request, and with the `signature` the document for `payer.refuse`. Errors: those of the request's fields. */
+export function refusalDocument(request: Record<string, unknown>, answer: { at: Seconds; signature?: Hex }): {
+  typedData: any; digest: Hex; hash: Hex; requestHash: Hex; refusal?: Refusal;
+};
 /**
  * The EIP-3009 nonce of an intent. Same intent and generation, same nonce, on every machine and after losing everything: the token
  * contract itself then refuses a second transfer. Expiry and new quotes keep it; `generation` counts final cancellations on chain.

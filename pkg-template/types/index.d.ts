@@ -1,5 +1,5 @@
 /** counterfoil: pay x402 APIs at most once, provably, and check it afterwards. */
-import type { Address, Amount, Approval, HandOver, Hex, JournalStore, Money, Network, Next, Rpc, Seconds, TokenLayout } from "./values.js";
+import type { Address, Amount, Approval, HandOver, Hex, JournalStore, Money, Network, Next, Refusal, Rpc, Seconds, TokenLayout } from "./values.js";
 
 import type { LineageView } from "./verify.js";
 
@@ -63,8 +63,24 @@ export interface PayerOptions {
    * (`bad_lineage`). For a worker that is to stay within what it was given.
    */
   root?: string;
+  /**
+   * Sees every call as spans: that of the call (`execute_tool payer.fetch`), within it one for each attempt from its signature on, and within that its settlement from the first send on.
+   * They end when the call gives its answer. Attributes are those of docs/formats.md: no signature, header, URL, body or id of the caller's own. A tracer that throws changes nothing.
+   */
+  tracer?: Tracer;
   clock?: () => Seconds;
   onAlert?: (f: Finding) => void;
+}
+/** The shape of a tracer of @opentelemetry/api, of which `startActiveSpan` is used where it is there, so that what is done within a span is below it. */
+export interface Tracer {
+  startActiveSpan?<T>(name: string, options: { attributes?: Record<string, string> }, act: (span: TracerSpan) => T): T;
+  startSpan?(name: string, options?: { attributes?: Record<string, string> }): TracerSpan;
+}
+export interface TracerSpan {
+  spanContext(): { traceId: string; spanId: string; traceFlags: number };
+  setAttributes(attributes: Record<string, string>): unknown;
+  setStatus(status: { code: number }): unknown;
+  end(): void;
 }
 /** In the shape in which viem takes a transaction. `feePayer`: the service pays the fee and chooses its token; else it is at most `maxFee`, in atomic units of `feeToken`. */
 export interface TempoOrder {
@@ -186,6 +202,12 @@ export interface Payer {
    * `approval_other_payer`, `approval_untrusted`, `approval_expired`, `approval_replayed`, `approval_other_request`, `approval_other_intent`, `approval_exceeded`.
    */
   approve(approval: Approval): Promise<void>;
+  /**
+   * Writes a person's signed no down in the place of the question: the call that asked, and every one that would ask the same, ends as `approval_denied`, until `approve` is given a yes to the
+   * same request. Errors in order: `approval_invalid`, `unsupported_version`, `approval_altered`, `approval_other_payer`, `approval_untrusted`, `approval_replayed`,
+   * `approval_other_request`, `approval_other_intent`.
+   */
+  refuse(refusal: Refusal): Promise<void>;
   /** What was done, what it cost and what a person has to do: of everything, or of one intent and all below it. `intent_unknown`. */
   lineage(root?: string): Promise<LineageView>;
   /** The bundle that the inspector page opens. */

@@ -72,6 +72,14 @@ export interface Approval {
   amount: Amount;
   hash: Hex; signature: Hex;
 }
+/** A person's signed no to one approval request; docs/formats.md has it member by member. */
+export interface Refusal {
+  type: "counterfoil/refusal"; v: 1; at: Seconds;
+  /** Hash of the request that it answers. */
+  request: Hex;
+  payer: Address; intentId: string;
+  hash: Hex; signature: Hex;
+}
 
 export interface PaymentRequired {
   x402Version: 1 | 2; resource?: { url: string }; accepts: PaymentRequirements[]; extensions?: Record<string, unknown>; error?: string;

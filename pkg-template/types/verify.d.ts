@@ -2,7 +2,7 @@
 import type { Challenge, Refund, TransactionEvidence } from "./core.js";
 import type { Address, Amount, Authorization, ChainEvidence, Eip712Domain, Finding, Hex, Network, PaymentRequirements, Seconds, TokenLayout } from "./values.js";
 
-export { approvalDocument } from "./core.js";
+export { approvalDocument, refusalDocument } from "./core.js";
 export type { Finding } from "./values.js";
 
 /**
@@ -81,10 +81,11 @@ export function findConflicts(bundles: (string | Uint8Array)[], options?: { refu
 export function verifyLineage(bundle: string | Uint8Array): Report;
 /**
  * The lineage in one or several bundles and journal files, to be shown. A record that stands in two of them counts once; their order does not matter. States are computed from what was
- * signed, answered and read. `threshold`: above this a person is asked for one payment; several just below it are told (`drift_split`).
+ * signed, answered and read. `threshold`: above this a person is asked for one payment; several just below it are told (`drift_split`). `nodes: false`: without them, which are most of
+ * the work and of the memory where there is very much.
  */
 export function lineage(bundles: (string | Uint8Array)[], options?: {
-  root?: string; threshold?: Amount;
+  root?: string; threshold?: Amount; nodes?: boolean;
   refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[];
 }): LineageView;
 /**
@@ -103,7 +104,7 @@ export interface LineageView {
   /** Content-addressed: `id` is the digest of the rest; `parents` are what a node follows from, `prev` is what the same actor wrote before. */
   nodes: LineageNode[];
   /** Of each token by itself. What is in flight or unknown is `reserved`: it counts as spent. */
-  totals: LineageCost[];
+  totals: (LineageCost & { /** Paid, and not delivered. */ claimed: Amount })[];
   /** In the order of the tree, each intent before its hand-over, its attempts and what is below it. */
   rows: LineageRow[];
   counters: { needsApproval: number; unknown: number; conflict: number; duplicateCharge: number; notDelivered: number; refundOwed: number };
@@ -116,8 +117,11 @@ export interface LineageView {
 }
 export interface LineageCost { network: Network; asset: Address; settled: Amount; reserved: Amount; refundOwed: Amount; refunded: Amount }
 export interface LineageNode {
-  v: 1; id: Hex; kind: "intent" | "hand_over" | "quote" | "attempt" | "authorization" | "send" | "observation" | "resolution" | "receipt" | "claim" | "refund" | "approval";
-  at: Seconds; actor: string; intentId: string; parents: Hex[]; prev?: Hex; [fact: string]: unknown;
+  v: 1; id: Hex; kind: "intent" | "hand_over" | "quote" | "attempt" | "authorization" | "send" | "observation" | "resolution" | "receipt" | "claim" | "refund" | "approval" | "refusal";
+  at: Seconds; actor: string; intentId: string; parents: Hex[]; prev?: Hex;
+  /** Of an attempt, where its call stood in somebody's trace (W3C): a cross-reference, which `id` does not cover. */
+  traceparent?: string;
+  [fact: string]: unknown;
 }
 export interface LineageRow {
   kind: "intent" | "attempt" | "hand_over";
@@ -127,9 +131,11 @@ export interface LineageRow {
   /** Who says that it settled or failed: the chain and the seller are others, the journal is the writer itself. */
   by?: "chain" | "seller" | "journal";
   at: Seconds; endedAt?: Seconds; expiresAt?: Seconds;
-  network?: Network; asset?: Address; payTo?: Address; transaction?: Hex;
+  network?: Network; asset?: Address; payTo?: Address; transaction?: Hex; traceparent?: string;
   /** Of an attempt: what counts as spent of it; and of all rows up to this one. */
   cost?: Amount; counts?: boolean; runningTotal?: Amount;
+  /** Its transfer was not the first for what was bought: it is owed back, or, where false, came back. */
+  owedBack?: boolean;
   /** Of an intent and all below it. */
   budget?: Amount; spent?: LineageCost[];
   flags: string[];

@@ -9,7 +9,7 @@ use super::record::{self, Wallet};
 use super::{price, Config, Context, State};
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::approval::{request_hash, Approval};
+use crate::approval::{request_hash, Approval, Refusal};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::hex;
@@ -209,14 +209,89 @@ pub fn accept(
     let within = |error: Error| error.within("approval");
     let found = stands.ok_or_else(|| Error::new(Code::ApprovalOtherRequest, "approval.request"))?;
     let mut wallet = record::from_text(&found.text, Wallet::from_json)?;
-    let approval = meet(config, document, &wallet.asked, &wallet, now).map_err(within)?;
-    wallet
-        .asked
-        .retain(|asked| request_hash(asked) != Ok(approval.request));
+    // Whoever said no may say yes later.
+    let refused = wallet.refused.iter().filter_map(|refused| refused.get("request"));
+    let asked: Vec<Json> = wallet.asked.iter().chain(refused).cloned().collect();
+    let approval = meet(config, document, &asked, &wallet, now).map_err(within)?;
+    let answered = asked
+        .iter()
+        .find(|asked| request_hash(asked) == Ok(approval.request));
+    if let Some(id) = answered.and_then(|asked| asked.get("intentId")?.as_str().ok()) {
+        wallet.answered(id);
+    }
     wallet.approvals.push(document.clone());
+    written(config, found, &wallet)
+}
+
+/// Writes a signed no down in the place of the question: the call that asked ends as `approval_denied`, and so does every one that would ask the same. Errors in this
+/// order: `approval_other_request` where there is no wallet, those of [`Refusal::from_json`], `approval_other_payer`, `approval_untrusted`, `approval_replayed`,
+/// `approval_other_request`, `approval_other_intent`, those of the wallet's record.
+pub fn refuse(config: &Config, document: &Json, stands: Option<&Record>) -> Result<Write, Error> {
+    let refused = |code: Code, field: &str| Err(Error::new(code, field).within("refusal"));
+    let Some(found) = stands else {
+        return refused(Code::ApprovalOtherRequest, "request");
+    };
+    let mut wallet = record::from_text(&found.text, Wallet::from_json)?;
+    let within = |error: Error| error.within("refusal");
+    let (refusal, signature) = Refusal::from_json(document).map_err(within)?;
+    if refusal.payer != config.payer {
+        return refused(Code::ApprovalOtherPayer, "payer");
+    }
+    let approvers = config.policy.approvers();
+    refusal.check_signer(&signature, approvers).map_err(within)?;
+    let same = |known: &Json| {
+        let request = known.get("refusal").and_then(|refusal| refusal.get("request"));
+        request == document.get("request") && is_answered(known, approvers)
+    };
+    if wallet.refused.iter().any(same) {
+        return refused(Code::ApprovalReplayed, "request");
+    }
+    let answered = wallet
+        .asked
+        .iter()
+        .find(|asked| request_hash(asked) == Ok(refusal.request));
+    let Some(asked) = answered.cloned() else {
+        return refused(Code::ApprovalOtherRequest, "request");
+    };
+    if asked.read("intentId", Json::as_str)? != refusal.intent_id {
+        return refused(Code::ApprovalOtherIntent, "intentId");
+    }
+    wallet.answered(&refusal.intent_id);
+    wallet.refused.push(Json::object([
+        ("intentId", Json::text(refusal.intent_id.as_str())),
+        ("request", asked),
+        ("refusal", document.clone()),
+    ]));
+    written(config, found, &wallet)
+}
+
+fn written(config: &Config, found: &Record, wallet: &Wallet) -> Result<Write, Error> {
     Ok(Write {
         key: Wallet::key(&config.payer),
         expect: Some(found.rev),
         put: wallet.to_json().to_canonical()?,
+    })
+}
+
+/// Whether a no that was written down is one of these people's, to the request beside it.
+fn is_answered(refused: &Json, approvers: &[Address]) -> bool {
+    let read = refused
+        .get("refusal")
+        .map(Refusal::from_json)
+        .and_then(Result::ok);
+    let hash = refused.get("request").map(request_hash).and_then(Result::ok);
+    read.is_some_and(|(refusal, signature)| {
+        hash == Some(refusal.request) && refusal.check_signer(&signature, approvers).is_ok()
+    })
+}
+
+/// Whether a person refused what would be asked.
+pub(super) fn is_refused(wallet: &Wallet, request: &Json, context: Context<'_>) -> bool {
+    let approvers = context.config.policy.approvers();
+    wallet.refused.iter().any(|refused| {
+        let same = refused
+            .get("request")
+            .is_some_and(|asked| is_same(asked, request));
+        same && is_answered(refused, approvers)
     })
 }

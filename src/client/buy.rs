@@ -476,6 +476,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         evidence: Vec::new(),
         cancellation: None,
         given_by: None,
+        traceparent: state.start.traceparent.clone(),
     });
     intent.status = Status::Open;
     let change = WalletChange::Reserve(Box::new(Reservation {

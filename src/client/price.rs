@@ -70,6 +70,9 @@ fn decide(state: &mut State, context: Context<'_>) -> Result<Effect, Error> {
         state.phase = Phase::Ask;
         return Ok(Effect::Ask(request));
     }
+    if approve::is_refused(&state.wallet, &request, context) {
+        return Ok(fail(state, Code::ApprovalDenied.into()));
+    }
     // What waits for a signature is written down first, once: the slot is held, and whoever approves finds it.
     let mut asked = state.wallet.asked.iter();
     let stands = asked.find(|asked| approve::is_same(asked, &request)).cloned();

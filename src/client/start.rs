@@ -10,6 +10,7 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::policy::Policy;
 use crate::time::Seconds;
+use crate::traceparent;
 use crate::tree;
 
 /// Settings of a payer, the same for every call.
@@ -146,11 +147,13 @@ pub struct Start {
     pub resendable: bool,
     /// The caller's request has an `Authorization` of its own, which no payment may take the place of.
     pub authenticated: bool,
+    /// Where the call stands in a trace, where that can be read.
+    pub traceparent: Option<String>,
 }
 
 impl Start {
     /// Reads `{mode, request?, intentId?, intent?: {id, purpose, scope, parent, budget, recipients, expiresAt}, reason?, receipt?, to?, expiresIn?, handOver?,
-    /// resendable?, authenticated?}`. Errors: those of the fields with their path, `state_invalid` for an unknown mode.
+    /// resendable?, authenticated?, traceparent?}`. Errors: those of the fields with their path, `state_invalid` for an unknown mode.
     pub fn from_json(json: &Json) -> Result<Start, Error> {
         let mode = match json.read("mode", Json::as_str)? {
             "fetch" => Mode::Fetch,
@@ -192,6 +195,10 @@ impl Start {
             hand_over: json.get("handOver").cloned(),
             resendable: json.read_opt("resendable", Json::as_bool)?.unwrap_or(true),
             authenticated: json.read_opt("authenticated", Json::as_bool)?.unwrap_or(false),
+            // What is none is no reason to pay otherwise.
+            traceparent: json
+                .get("traceparent")
+                .and_then(|text| traceparent::parse(text.as_str().ok()?)),
         })
     }
 
@@ -225,5 +232,6 @@ impl Start {
             .with_some("handOver", self.hand_over.clone())
             .with("resendable", Json::Bool(self.resendable))
             .with("authenticated", Json::Bool(self.authenticated))
+            .with_some("traceparent", self.traceparent.clone().map(Json::String))
     }
 }

@@ -1,5 +1,6 @@
 //! A journal's own chain, line by line: what was rewritten, reordered, spliced in or left out is named as such.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::digest;
@@ -37,9 +38,9 @@ impl Fault {
 }
 
 /// A journal, read for what it says, whatever is wrong with its chain.
-pub struct Chain {
-    /// The latest text of each key.
-    pub latest: BTreeMap<String, String>,
+pub struct Chain<'a> {
+    /// The latest text of each key, where it can be as it stands in the journal: of a long one a second copy would be as long.
+    pub latest: BTreeMap<String, Cow<'a, str>>,
     /// The first fault, and the line it is at, from 1.
     pub fault: Option<(Fault, u64)>,
     /// The last line is incomplete, as after a crash.
@@ -48,13 +49,13 @@ pub struct Chain {
     pub head: (u64, [u8; 32]),
 }
 
-struct Line {
+/// What is kept of a line while the others are read: of a long journal the texts would take many times its length.
+struct Link {
     at: u64,
     seq: u64,
     prev: [u8; 32],
     hash: [u8; 32],
     own: [u8; 32],
-    ops: Vec<Op>,
 }
 
 /// Whether a text looks like a journal.
@@ -64,33 +65,33 @@ pub fn is_journal(text: &str) -> bool {
 }
 
 /// Reads a journal. Errors: none for what is wrong with it; that is in the chain.
-pub fn read(text: &str) -> Chain {
+pub fn read(text: &str) -> Chain<'_> {
     let mut chain = Chain {
         latest: BTreeMap::new(),
         fault: None,
         torn: false,
         head: (0, [0; 32]),
     };
-    let mut lines = Vec::new();
-    let texts: Vec<&str> = text.split('\n').collect();
-    for (index, text) in texts.iter().enumerate() {
-        let last = index + 1 == texts.len();
+    let mut links = Vec::new();
+    let mut texts = (1..).zip(text.split('\n')).peekable();
+    while let Some((at, text)) = texts.next() {
+        let last = texts.peek().is_none();
         if last && text.is_empty() {
             continue;
         }
-        match line(text) {
-            Ok(line) => lines.push(Line {
-                at: index as u64 + 1,
-                ..line
-            }),
+        match line(at, text) {
+            Ok((link, ops)) => {
+                links.push(link);
+                chain.take(text, ops);
+            }
             // What a crash leaves: it was never acknowledged.
             Err(_) if last => chain.torn = true,
-            Err(_) => chain.found(Fault::Malformed, index as u64 + 1),
+            Err(_) => chain.found(Fault::Malformed, at),
         }
     }
-    let known = set(lines.iter().map(|line| line.hash));
+    let known = set(links.iter().map(|link| link.hash));
     let mut before = (0, [0; 32]);
-    for line in &lines {
+    for line in &links {
         let at = line.at;
         if line.own != line.hash {
             chain.found(Fault::Rewritten, at);
@@ -105,18 +106,26 @@ pub fn read(text: &str) -> Chain {
             chain.found(fault, at);
         }
         before = (line.seq, line.hash);
-        for op in &line.ops {
-            match &op.put {
-                Some(Value::Text(text)) => drop(chain.latest.insert(op.key.clone(), text.clone())),
-                Some(Value::Bytes(_)) | None => drop(chain.latest.remove(&op.key)),
-            }
-        }
     }
     chain.head = before;
     chain
 }
 
-impl Chain {
+impl<'a> Chain<'a> {
+    fn take(&mut self, line: &'a str, ops: Vec<Op>) {
+        for op in ops {
+            match op.put {
+                Some(Value::Text(text)) => {
+                    // A line is canonical, and so is what is put in it.
+                    let stands = line.find(&text).and_then(|at| line.get(at..at + text.len()));
+                    let text = stands.map_or(Cow::Owned(text), Cow::Borrowed);
+                    self.latest.insert(op.key, text);
+                }
+                Some(Value::Bytes(_)) | None => drop(self.latest.remove(&op.key)),
+            }
+        }
+    }
+
     fn found(&mut self, fault: Fault, at: u64) {
         if self.fault.is_none_or(|(_, known)| at < known) {
             self.fault = Some((fault, at));
@@ -124,18 +133,18 @@ impl Chain {
     }
 }
 
-fn line(text: &str) -> Result<Line, Error> {
+fn line(at: u64, text: &str) -> Result<(Link, Vec<Op>), Error> {
     let json = json::parse(text)?;
-    let body = json.clone().without("hash");
     if json.read("v", Json::as_u64)? != 1 || json.to_canonical()? != text {
         return Err(Error::new(Code::JournalCorrupt, ""));
     }
-    Ok(Line {
-        at: 0,
+    let ops = json.read("ops", |ops| ops.as_list(Op::from_line_json))?;
+    let link = Link {
+        at,
         seq: json.read("seq", Json::as_u64)?,
         prev: json.read("prev", Json::as_hex)?,
         hash: json.read("hash", Json::as_hex)?,
-        own: digest::tagged(TAG, &body)?,
-        ops: json.read("ops", |ops| ops.as_list(Op::from_line_json))?,
-    })
+        own: digest::tagged(TAG, &json.without("hash"))?,
+    };
+    Ok((link, ops))
 }

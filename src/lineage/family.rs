@@ -23,6 +23,8 @@ pub(super) struct Member<'a> {
     pub torn: bool,
     /// What a person is asked about it.
     pub asked: Option<&'a Json>,
+    /// A person's no to what was asked.
+    pub refused: Option<&'a Json>,
     pub created_at: Seconds,
 }
 
@@ -66,6 +68,12 @@ impl<'a> Family<'a> {
                     family.member(id, *payer).asked = Some(json);
                 }
             }
+            for json in list(bundle, "refused") {
+                let id = json.get("intentId").and_then(|id| id.as_str().ok());
+                if let Some((id, refusal)) = id.zip(json.get("refusal")) {
+                    family.member(id, *payer).refused = Some(refusal);
+                }
+            }
             for approval in list(bundle, "approvals") {
                 if !family.approvals.contains(&approval) {
                     family.approvals.push(approval);
@@ -98,6 +106,7 @@ impl<'a> Family<'a> {
             parent: None,
             torn: false,
             asked: None,
+            refused: None,
             created_at: Seconds::MAX,
         })
     }

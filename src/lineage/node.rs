@@ -25,6 +25,8 @@ struct Draft {
     body: Json,
     /// Drafts that it follows from.
     parents: Vec<usize>,
+    /// Where it stands in somebody's trace: told beside the node, and no part of it.
+    traceparent: Option<Json>,
 }
 
 /// Drafts in the making.
@@ -59,6 +61,7 @@ impl Drafts<'_> {
             actor,
             body,
             parents: parents.to_vec(),
+            traceparent: None,
         });
         self.list.len() - 1
     }
@@ -153,6 +156,10 @@ pub(super) fn nodes(family: &Family, members: &[&Member], back: &[OwedBack]) -> 
             let person = Some("person".to_owned());
             drafts.copied("approval", approval, member, person, intent, &names);
         }
+        if let Some(refusal) = member.refused {
+            let person = Some("person".to_owned());
+            drafts.copied("refusal", refusal, member, person, intent, &["request", "hash"]);
+        }
         for one in returned.remove(member.id).unwrap_or_default() {
             refunds(member, one, intent, &mut drafts);
         }
@@ -238,6 +245,9 @@ fn of_attempt<'a>(member: &Member, attempt: &'a Attempt<'a>, quote: usize, draft
             ("generation", Some(Json::number(attempt.generation))),
         ],
     );
+    if let Some(draft) = drafts.list.get_mut(node) {
+        draft.traceparent = json.get("traceparent").cloned();
+    }
     let mut last = node;
     for (part, slot) in attempt.slots().enumerate() {
         let signed = &slot.authorization;
@@ -345,7 +355,8 @@ fn chained(drafts: Vec<Draft>) -> Result<Vec<Json>, Error> {
             }
             let body = body.with_some("prev", heads.get(draft.actor.as_str()).map(Json::text));
             let id = hex::encode(digest::tagged(TAG, &body)?);
-            nodes.push(body.with("id", Json::text(id.as_str())));
+            let node = body.with("id", Json::text(id.as_str()));
+            nodes.push(node.with_some("traceparent", draft.traceparent.clone()));
             known.insert(content, id.clone());
             heads.insert(&draft.actor, id.clone());
             ids.insert(index, id);

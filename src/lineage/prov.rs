@@ -47,7 +47,7 @@ pub(super) fn document(nodes: &[Json]) -> Json {
         document.node(&name, node, active);
         document.agent(
             actor,
-            if kind == "approval" {
+            if kind == "approval" || kind == "refusal" {
                 "prov:Person"
             } else {
                 "prov:SoftwareAgent"
@@ -79,7 +79,7 @@ pub(super) fn document(nodes: &[Json]) -> Json {
         activities.insert(id, active);
         match kind {
             // A person's word is nobody else's.
-            "approval" => {}
+            "approval" | "refusal" => {}
             "hand_over" => document.delegate(word(node, "to"), actor),
             _ => {
                 let owner = intents.get(word(node, "intentId"));

@@ -7,9 +7,9 @@ use super::cost::{self, Costs, Slot, Slots};
 use super::family::{list, Family, Member};
 use super::Sources;
 use crate::amount::Amount;
-use crate::approval::Approval;
+use crate::approval::{request_hash, Approval, Refusal};
 use crate::conflict::{self, purchase};
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
@@ -219,6 +219,22 @@ fn approvals(bundles: &[Json], checks: &mut Checks) -> Vec<String> {
         let used = used.get(&hex::encode(hash)).copied();
         if used.is_some_and(|used| used > amount) {
             wrong = wrong.or(Some("More names one than it covers."));
+        }
+    }
+    for refused in bundles.iter().flat_map(|bundle| list(bundle, "refused")) {
+        let read = refused.read("refusal", |document| {
+            let (refusal, signature) = Refusal::from_json(document)?;
+            Ok((refusal.recover(&signature)?, refusal.request))
+        });
+        let asked = refused.get("request").and_then(|asked| request_hash(asked).ok());
+        match read {
+            Ok((signer, request)) if asked == Some(request) => {
+                if !signers.contains(&signer.to_string()) {
+                    signers.push(signer.to_string());
+                }
+            }
+            Ok(_) => wrong = wrong.or(Some(Code::ApprovalOtherRequest.meaning())),
+            Err(error) => wrong = wrong.or(Some(error.code.meaning())),
         }
     }
     match wrong {

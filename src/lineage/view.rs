@@ -7,14 +7,14 @@ use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
 use super::family::{time, Family, Member};
 use super::{drift, node, Options};
 use crate::amount::Amount;
-use crate::conflict::purchase::Transfer;
+use crate::conflict::purchase::{SlotKey, Transfer};
 use crate::conflict::{self, Purchases};
 use crate::error::{Code, Error, Next};
 use crate::finding::{Finding, Severity};
 use crate::hex;
 use crate::json::Json;
 use crate::receipt::record::Attempt;
-use crate::sorting::{set, sort_by};
+use crate::sorting::{map, set, sort_by};
 
 /// The words for a state.
 const NEEDS_APPROVAL: &str = "needs_approval";
@@ -33,6 +33,15 @@ struct Told<'b, 'a> {
     /// Who says so.
     by: Option<&'static str>,
     cost: Cost,
+    /// Its transfer was not the first for what was bought: it is owed back, or all of it is back.
+    owed: Option<Back>,
+}
+
+/// How a transfer that is owed back stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Back {
+    Open,
+    Returned,
 }
 
 struct Shown<'b, 'a> {
@@ -41,6 +50,8 @@ struct Shown<'b, 'a> {
     findings: &'b [Finding],
     /// The findings about an intent, and those about an attempt.
     about: BTreeMap<&'b str, Vec<&'b Finding>>,
+    /// What is owed back, by the nonce under which it moved.
+    owed: BTreeMap<&'b SlotKey, Back>,
     running: BTreeMap<Token, Amount>,
     rows: Vec<Json>,
 }
@@ -49,7 +60,7 @@ struct Shown<'b, 'a> {
 pub(super) fn view(
     family: &Family,
     purchases: &Purchases,
-    chains: &[Option<Chain>],
+    chains: &[Option<Chain<'_>>],
     options: &Options,
 ) -> Result<Json, Error> {
     let (mut findings, back) = conflict::findings(purchases, &options.refunds);
@@ -71,6 +82,10 @@ pub(super) fn view(
         cumulative: cost::cumulative(family, &own),
         findings: &findings,
         about,
+        owed: map(back.iter().map(|one| {
+            let returned = one.refunded >= one.amount.0;
+            (&one.slot, if returned { Back::Returned } else { Back::Open })
+        })),
         running: BTreeMap::new(),
         rows: Vec::new(),
     };
@@ -142,12 +157,24 @@ pub(super) fn view(
             Json::number(total.values().filter(|cost| cost.owed > Amount::ZERO).count() as u64),
         ),
     ]);
+    let nodes = match options.nodeless {
+        true => Vec::new(),
+        false => node::nodes(family, &members, &back)?,
+    };
     Ok(Json::object([
         ("root", Json::text(root)),
-        ("nodes", Json::Array(node::nodes(family, &members, &back)?)),
+        ("nodes", Json::Array(nodes)),
         (
             "totals",
-            Json::Array(total.iter().map(|(token, cost)| cost.to_json(token)).collect()),
+            Json::Array(
+                total
+                    .iter()
+                    .map(|(token, cost)| {
+                        cost.to_json(token)
+                            .with("claimed", claimed(token, &alerts).to_json())
+                    })
+                    .collect(),
+            ),
         ),
         ("counters", counters),
         ("actions", Json::Array(alerts)),
@@ -161,6 +188,19 @@ pub(super) fn view(
             Json::Array(chains.iter().flatten().map(journal).collect()),
         ),
     ]))
+}
+
+/// What was paid of a token and not delivered, by what is told of it.
+fn claimed((network, asset): &Token, told: &[Json]) -> Amount {
+    let undelivered = Json::text(Code::PaidNotDelivered.as_str());
+    let (network, asset) = (network.to_json(), asset.to_json());
+    let own = told.iter().filter(|action| {
+        action.get("code") == Some(&undelivered)
+            && action.get("network") == Some(&network)
+            && action.get("asset") == Some(&asset)
+    });
+    own.filter_map(|action| Amount::from_json(action.get("amount")?).ok())
+        .fold(Amount::ZERO, Amount::saturating_add)
 }
 
 /// What a journal's chain says of itself.
@@ -181,6 +221,7 @@ impl Shown<'_, '_> {
         let states: Vec<&str> = attempts.iter().map(|told| told.state).collect();
         let state = match member.asked {
             Some(_) => NEEDS_APPROVAL,
+            None if member.refused.is_some() && states.is_empty() => FAILED,
             None => [UNKNOWN, SENT, SETTLED, REFUNDED, PREPARED, FAILED]
                 .into_iter()
                 .find(|state| states.contains(state))
@@ -203,6 +244,9 @@ impl Shown<'_, '_> {
         let mut flags = self.flags(member.id);
         if budget.is_some_and(over) {
             flags.push(Json::text(Code::OverBudget.as_str()));
+        }
+        if member.refused.is_some() {
+            flags.push(Json::text(Code::ApprovalDenied.as_str()));
         }
         let row = Json::object([
             ("kind", Json::text("intent")),
@@ -285,6 +329,7 @@ impl Shown<'_, '_> {
             let slots = known.into_iter().flatten().filter(signed);
             let mut token = None;
             let mut worst = None;
+            let mut owed = None;
             let mut sum = Cost::NONE;
             for Slot {
                 key,
@@ -308,6 +353,7 @@ impl Shown<'_, '_> {
                 };
                 let (state, by) = match *standing {
                     Standing::Moved(by) if mine => {
+                        owed = owed.or(self.owed.get(key).copied());
                         let cost = moved.and_then(Transfer::cost);
                         sum.settled = sum.settled.saturating_add(cost.unwrap_or(value));
                         (SETTLED, Some(by.as_str()))
@@ -342,6 +388,7 @@ impl Shown<'_, '_> {
                 state,
                 by,
                 cost: sum,
+                owed,
             }
         });
         told.collect()
@@ -355,6 +402,7 @@ impl Shown<'_, '_> {
                 state,
                 by,
                 cost,
+                owed,
             } = told;
             let json = attempt.json;
             let at = time(json, "signedAt").or(time(json, "plannedAt"));
@@ -367,12 +415,7 @@ impl Shown<'_, '_> {
                 flags.push(Json::text("unproven_state"));
             }
             let given = json.get("givenBy").and_then(|by| by.as_string().ok());
-            let told = self.about.get(attempt.id).into_iter().flatten();
-            let back = told.copied().any(|finding| {
-                finding.code == Code::DuplicateCharge
-                    && finding.severity == Severity::Info
-                    && finding.attempts.last().is_some_and(|id| id == attempt.id)
-            });
+            let back = owed == Some(Back::Returned);
             let state = if back && state == SETTLED { REFUNDED } else { state };
             let mut row = Json::object([
                 ("kind", Json::text("attempt")),
@@ -389,7 +432,9 @@ impl Shown<'_, '_> {
             ])
             .with_some("endedAt", ended.map(Json::number))
             .with_some("by", by.map(Json::text))
-            .with_some("transaction", attempt.transaction.map(Json::text));
+            .with_some("transaction", attempt.transaction.map(Json::text))
+            .with_some("traceparent", json.get("traceparent").cloned())
+            .with_some("owedBack", owed.map(|owed| Json::Bool(owed == Back::Open)));
             if let Some(token) = token {
                 let running = self.running.entry(token.clone()).or_insert(Amount::ZERO);
                 *running = running.saturating_add(cost.spent());

@@ -1,9 +1,9 @@
-//! Approvals: what a person signs, and the document that comes of it.
+//! Approvals and refusals: what a person signs, and the document that comes of it.
 
 use super::Input;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::approval::{self, Approval};
+use crate::approval::{self, Approval, Refusal};
 use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
@@ -11,7 +11,11 @@ use crate::network::Network;
 
 /// Answers the call when its name belongs here.
 pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
-    (name == "approvalDocument").then(|| document(&input.json))
+    match name {
+        "approvalDocument" => Some(document(&input.json)),
+        "refusalDocument" => Some(refusal(&input.json)),
+        _ => None,
+    }
 }
 
 /// Input `{request, at, expiresAt, intentId?, amount?, signature?}`: what a person signs to answer this request, and with the signature the document.
@@ -49,4 +53,28 @@ fn document(json: &Json) -> Result<Json, Error> {
         ("requestHash", Json::text(hex::encode(approval.request))),
     ])
     .with_some("approval", document))
+}
+
+/// Input `{request, at, signature?}`: what a person signs to refuse this request, and with the signature the document; answer `{typedData, digest, hash, requestHash,
+/// refusal?}`.
+fn refusal(json: &Json) -> Result<Json, Error> {
+    let request = json.require("request")?.clone().without("hash");
+    let within = |error: Error| error.within("request");
+    let refusal = Refusal {
+        at: json.read("at", Json::as_u64)?,
+        request: approval::request_hash(&request)?,
+        payer: request.read("payer", Address::from_json).map_err(within)?,
+        intent_id: request.read("intentId", Json::as_string).map_err(within)?,
+    };
+    let signature = json.read_opt("signature", Json::as_str)?;
+    let document = signature
+        .map(|signature| refusal.to_json(signature))
+        .transpose()?;
+    Ok(Json::object([
+        ("typedData", refusal.typed_data()?),
+        ("digest", Json::text(hex::encode(refusal.digest()?))),
+        ("hash", Json::text(hex::encode(refusal.hash()?))),
+        ("requestHash", Json::text(hex::encode(refusal.request))),
+    ])
+    .with_some("refusal", document))
 }

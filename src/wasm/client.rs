@@ -6,7 +6,7 @@ use crate::amount::Amount;
 use crate::attempt;
 use crate::client::history::{self, Token};
 use crate::client::record::{self, Intent};
-use crate::client::{self, Config, Context, Event, Record, Start, State, Step};
+use crate::client::{self, telemetry, Config, Context, Event, Record, Start, State, Step};
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, How};
 use crate::hand_over::HandOver;
@@ -44,6 +44,10 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "handOverDigest" => hand_over_digest(input),
         "clientIntend" => client_intend(input),
         "clientAccept" => client_accept(input),
+        "clientRefuse" => client_refuse(input),
+        "clientCallSpan" => client_call_span(&input.json),
+        "clientSpans" => client_spans(&input.json),
+        "clientSpanEnd" => client_span_end(&input.json),
         "requestIdentity" => request_identity(input),
         _ => return None,
     })
@@ -248,6 +252,14 @@ fn client_accept(input: &Input) -> Result<Json, Error> {
     Ok(Json::object([("ops", write_json(write)?)]))
 }
 
+/// Input `{config, refusal, wallet?}`; answer `{ops}`.
+fn client_refuse(input: &Input) -> Result<Json, Error> {
+    let config = input.json.read("config", Config::from_json)?;
+    let document = input.json.require("refusal")?;
+    let write = client::approve::refuse(&config, document, stands(input)?.as_ref())?;
+    Ok(Json::object([("ops", write_json(write)?)]))
+}
+
 /// Input `{handOver}`: what the payer signs of it, and who did.
 fn hand_over_digest(input: &Input) -> Result<Json, Error> {
     let (hand_over, signature) = input.json.read("handOver", HandOver::from_json)?;
@@ -261,6 +273,27 @@ fn hand_over_digest(input: &Input) -> Result<Json, Error> {
         ("typedData", hand_over.typed_data()?),
     ])
     .with_some("signer", signer.map(|signer| signer.to_json())))
+}
+
+/// Input `{config, start}`.
+fn client_call_span(json: &Json) -> Result<Json, Error> {
+    let config = json.read("config", Config::from_json)?;
+    let start = json.read("start", Start::from_json)?;
+    Ok(telemetry::call(&start, &config))
+}
+
+/// Input `{state, effect, paid?}`; answer the spans, or null where the open ones stay.
+fn client_spans(json: &Json) -> Result<Json, Error> {
+    let state = json.read("state", State::from_json)?;
+    let effect = json.read("effect", Json::as_str)?;
+    let paid = json.read_opt("paid", Json::as_bool)?.unwrap_or(false);
+    Ok(telemetry::spans(&state, effect, paid).map_or(Json::Null, Json::Array))
+}
+
+/// Input `{state, error?, resolution?}`.
+fn client_span_end(json: &Json) -> Result<Json, Error> {
+    let state = json.read("state", State::from_json)?;
+    Ok(telemetry::end(&state, json.get("error"), json.get("resolution")))
 }
 
 /// The request as the journal names it, from its method, URL and body.

@@ -4,9 +4,9 @@ use super::jws::Asked;
 use super::Input;
 use crate::conflict::Given;
 use crate::eip3009::Authorization;
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::evidence::{self, Context, Refund};
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::mpp::challenge::Challenge;
 use crate::mpp::tempo;
 use crate::network::Network;
@@ -28,10 +28,16 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
                 .read("id", |id| claim::payment_id_hash(id.as_str()?))
                 .map(|hash| Json::text(hex::encode(hash))),
         ),
-        "findConflicts" => Some(find_conflicts(&input.json)),
-        "verifyLineage" => Some(input.json.read("bundle", Json::as_str).and_then(lineage::verify)),
-        "lineage" => Some(lineage_of(&input.json, lineage::lineage)),
-        "lineageProv" => Some(lineage_of(&input.json, lineage::prov)),
+        "findConflicts" => Some(find_conflicts(input)),
+        "verifyLineage" => Some(input.json.require("bundle").and_then(|bundle| {
+            lineage::verify(
+                Documents::of(input)
+                    .text(bundle)
+                    .map_err(|error| error.within("bundle"))?,
+            )
+        })),
+        "lineage" => Some(lineage_of(input, lineage::lineage)),
+        "lineageProv" => Some(lineage_of(input, lineage::prov)),
         "bundleEvidenceTargets" => Some(
             input
                 .json
@@ -136,9 +142,11 @@ fn claim_digest(input: &Json) -> Result<Json, Error> {
 }
 
 /// Input `{bundles: [text], refunds?: [{refund, evidence}]}`; answer the findings.
-fn find_conflicts(input: &Json) -> Result<Json, Error> {
-    let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
-    let given = input.read_opt("refunds", |list| list.as_list(Given::from_json))?;
+fn find_conflicts(input: &Input) -> Result<Json, Error> {
+    let bundles = Documents::of(input).list("bundles")?;
+    let given = input
+        .json
+        .read_opt("refunds", |list| list.as_list(Given::from_json))?;
     let found = conflict::find_conflicts_refunded(&bundles, &given.unwrap_or_default())?;
     Ok(conflict::to_json(&found))
 }
@@ -146,7 +154,47 @@ fn find_conflicts(input: &Json) -> Result<Json, Error> {
 type Shown = fn(&[&str], &lineage::Options) -> Result<Json, Error>;
 
 /// Input `{bundles: [text], root?, refunds?, threshold?}`; answer the view, or the PROV-JSON document.
-fn lineage_of(input: &Json, shown: Shown) -> Result<Json, Error> {
-    let bundles = input.read("bundles", |list| list.as_list(Json::as_str))?;
-    shown(&bundles, &lineage::Options::from_json(input)?)
+fn lineage_of(input: &Input, shown: Shown) -> Result<Json, Error> {
+    let bundles = Documents::of(input).list("bundles")?;
+    shown(&bundles, &lineage::Options::from_json(&input.json)?)
+}
+
+/// The documents of a call. A text stands in the parameters, or beside them in the attached bytes, one after the other: then the parameters have its length. So the
+/// limit of one JSON text is not that of a journal, which is many.
+struct Documents<'a> {
+    json: &'a Json,
+    rest: &'a [u8],
+}
+
+impl<'a> Documents<'a> {
+    fn of(input: &'a Input) -> Documents<'a> {
+        let rest = input.bytes.as_deref().unwrap_or_default();
+        super::take_room(rest.len());
+        Documents {
+            json: &input.json,
+            rest,
+        }
+    }
+
+    /// Errors: `invalid_type`, `number_out_of_range` (fewer bytes are there), `json_invalid` where they are no UTF-8.
+    fn text(&mut self, place: &'a Json) -> Result<&'a str, Error> {
+        let Json::Number(_) = place else {
+            return place.as_str();
+        };
+        let length = usize::try_from(place.as_u64()?).ok();
+        let split = length.and_then(|length| self.rest.split_at_checked(length));
+        let (own, rest) = split.ok_or_else(|| Error::new(Code::NumberOutOfRange, ""))?;
+        self.rest = rest;
+        json::utf8(own)
+    }
+
+    /// Errors: `missing_field`, `invalid_type`, those of [`Documents::text`].
+    fn list(mut self, name: &str) -> Result<Vec<&'a str>, Error> {
+        let places = self.json.read(name, Json::as_array)?;
+        let texts = places.iter().enumerate().map(|(index, place)| {
+            let text = self.text(place);
+            text.map_err(|error| error.within(&format!("{name}[{index}]")))
+        });
+        texts.collect()
+    }
 }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -153,6 +154,69 @@ test("what waits for a person is approved on the command line, and the same call
   assert.deepEqual([after.status, after.out.trim()], [0, "Nothing waits for an approval."]);
 });
 
+test("what waits for a person is refused: the call ends, asks the same no more, and can still be approved", async (t) => {
+  let price = "30000";
+  const seller = await shop(t, (_, res, payment) => at(price)(_, res, payment));
+  const place = folder(t);
+  const journal = join(place, "agent.jsonl");
+  const [keyFile, wrongKey] = [["person.key", PERSON_KEY], ["wrong.key", `0x${"52".repeat(32)}`]].map(([name, key]) => {
+    writeFileSync(join(place, name), key, { mode: 0o600 });
+    return join(place, name);
+  });
+  const open = () => createPayer({ signer: { privateKey: keyBytes() }, journal: fileJournal(journal), policy: { perCall: "20000", approvers: [person.address] }, actor: "buyer" });
+  const intent = { id: "maps-000000000000001", purpose: "Maps" };
+  const calls = async (act = async () => {}) => {
+    const payer = open();
+    try {
+      await act(payer);
+      return await payer.fetch(seller.url, { intent }).then((answer) => answer.text(), ({ code }) => code);
+    } finally {
+      await payer.close();
+    }
+  };
+  assert.equal(await calls(), "approval_needed");
+  assert.equal((await run("approve", journal, "--refuse", "--key-file", keyFile, "--amount", "1")).status, 2);
+  // Somebody who is not on the list says no: the question stays.
+  assert.equal((await run("approve", journal, "--refuse", "--key-file", wrongKey, "--json")).status, 0);
+  assert.equal(await calls(), "approval_needed");
+  const told = await run("approve", journal, "--refuse", "--key-file", keyFile);
+  assert.equal(told.status, 0, told.err);
+  assert.match(told.err, /Refused by/);
+  assert.equal(await calls(), "approval_denied");
+  assert.equal((await run("approve", journal)).out.trim(), "Nothing waits for an approval.");
+  const shown = await run("lineage", journal);
+  assert.match(shown.out, /✕ failed[^]*⚑ approval_denied/);
+  const refusal = JSON.parse(told.out.slice(told.out.lastIndexOf("\n{")));
+  assert.equal(await calls((payer) => assert.rejects(payer.refuse(refusal), { code: "approval_replayed" })), "approval_denied");
+  assert.equal(seller.paid.length, 0);
+  // A bundle says so, and says so truly.
+  const payer = open();
+  const bundle = await payer.export();
+  await payer.close();
+  assert.equal(verifyLineage(bundle).checks.find(({ id }) => id === "lineage.approvals").state, "pass");
+  const forged = JSON.stringify({ ...JSON.parse(bundle), refused: JSON.parse(bundle).refused.map((one) => ({ ...one, request: { ...one.request, amount: "1" } })) });
+  assert.equal(verifyLineage(forged).checks.find(({ id }) => id === "lineage.approvals").state, "fail");
+  assert.deepEqual(lineage([bundle]).nodes.filter(({ kind }) => kind === "refusal").map(({ actor, hash }) => [actor, hash]), [["person", refusal.hash]]);
+  // Another price is another question.
+  price = "31000";
+  assert.equal(await calls(), "approval_needed");
+  price = "30000";
+  assert.equal(await calls(), "approval_needed");
+  assert.equal((await run("approve", journal, "--refuse", "--key-file", keyFile)).status, 0);
+  // Whoever said no may say yes to the same question later.
+  const now = Math.floor(Date.now() / 1000);
+  const terms = { at: now, expiresAt: now + 600 };
+  const yes = async (payer) => {
+    const [{ request }] = JSON.parse(await payer.export()).refused;
+    const { typedData } = approvalDocument(request, terms);
+    const { EIP712Domain, ...types } = typedData.types;
+    const signature = await person.signTypedData({ ...typedData, types, message: { ...typedData.message, amount: BigInt(typedData.message.amount), expiresAt: BigInt(typedData.message.expiresAt) } });
+    await payer.approve(approvalDocument(request, { ...terms, signature }).approval);
+  };
+  assert.equal(await calls(yes), "the report");
+  assert.equal(seller.paid.length, 1);
+});
+
 test("the tree in a terminal: words, icons, cost; and files that were tampered with", async (t) => {
   const seller = await shop(t, (req, res, payment) => {
     if (!payment) return priced(res, { accepts: [{ ...OFFER, amount: "10000" }] });
@@ -186,6 +250,42 @@ test("the tree in a terminal: words, icons, cost; and files that were tampered w
   assert.equal((await run("lineage")).status, 2);
   assert.equal((await run("lineage", join(folder(t), "no-such-file"))).status, 2);
   assert.equal((await run("lineage", journal, "--root", "0x00")).status, 2);
+});
+
+test("a journal may be longer than one JSON text: the limit is that of a line", async (t) => {
+  const seller = await shop(t, at("10000"));
+  const place = folder(t);
+  const journal = join(place, "agent.jsonl");
+  const payer = createPayer({ signer: { privateKey: keyBytes() }, journal: fileJournal(journal), policy: { perCall: "20000" }, actor: "buyer" });
+  await bought(payer, seller.url, { id: "early-00000000000001" });
+  await payer.close();
+  // What else a journal may hold, as fileJournal writes it: 66 MiB in lines of one.
+  const lines = readFileSync(journal, "utf8").trimEnd().split("\n");
+  let { hash, seq } = JSON.parse(lines.at(-1));
+  const noise = "n".repeat(1 << 20);
+  const next = (ops) => {
+    const body = { ops, prev: hash, seq: (seq += 1), v: 1 };
+    hash = `0x${createHash("sha256").update(`counterfoil/journal/v1\n${JSON.stringify(body)}`).digest("hex")}`;
+    lines.push(JSON.stringify({ hash, ...body }));
+  };
+  for (let n = 0; n < 66; n++) next([{ key: `note/${n % 3}`, text: noise }]);
+  const long = `${lines.join("\n")}\n`;
+  assert.ok(long.length > 64 << 20);
+  writeFileSync(journal, long);
+  const told = await run("lineage", journal, "--json");
+  assert.deepEqual([told.status, JSON.parse(told.out).reports[0].verdict, JSON.parse(told.out).journals[0].seq], [0, "verified", seq]);
+  // One line is one text, and so is a bundle.
+  lines.length -= 66;
+  seq -= 66;
+  hash = JSON.parse(lines.at(-1)).hash;
+  next([{ key: "note/0", text: "n".repeat(65 << 20) }]);
+  next([{ key: "note/0", text: "" }]);
+  const report = verifyLineage(`${lines.join("\n")}\n`);
+  assert.match(report.checks.find(({ id }) => id === "journal.form").why, /malformed/);
+  assert.throws(() => lineage(["{}", `{"type":"counterfoil/bundle","v":1,"note":"${"n".repeat(65 << 20)}"}`]), { code: "too_large", field: "bundles[1]" });
+  assert.throws(() => lineage([new Uint8Array([0x7b, 0xff])]), { code: "json_invalid", field: "bundles[0]" });
+  assert.throws(() => lineage(["{}", "\ud800"]), { code: "lone_surrogate", field: "bundles[1]" });
+  assert.throws(() => verifyLineage(7), { code: "invalid_type", field: "bundle" });
 });
 
 test("a code is explained from the registry", async () => {

@@ -37,7 +37,8 @@ async function withWallet(page, account = person) {
     if (method === "eth_requestAccounts") return [person.address];
     if (method !== "eth_signTypedData_v4") throw new Error(`not asked for: ${method}`);
     const { domain, message, primaryType, types: { EIP712Domain: _, ...types } } = JSON.parse(params[1]);
-    return account.signTypedData({ domain, types, primaryType, message: { ...message, amount: BigInt(message.amount), expiresAt: BigInt(message.expiresAt) } });
+    const numbers = types[primaryType].filter(({ type }) => type === "uint256").map(({ name }) => [name, BigInt(message[name])]);
+    return account.signTypedData({ domain, types, primaryType, message: { ...message, ...Object.fromEntries(numbers) } });
   });
   await page.evaluate(() => { globalThis.ethereum = { request: (asked) => globalThis.walletAsked(asked) }; });
   return calls;
@@ -157,7 +158,7 @@ test("without a wallet the text to sign is shown, and a signature made elsewhere
   await putLineage(page, { "agent.jsonl": journal("needs-approval") });
   await page.getByRole("button", { name: /^Approve or refuse/ }).click();
   await page.getByLabel("At most, together").fill("0.3");
-  await page.getByRole("button", { name: "Show the text to sign" }).click();
+  await page.getByRole("button", { name: "Show the text to sign", exact: true }).click();
   const { domain, message, primaryType, types: { EIP712Domain: _, ...types } } = JSON.parse(await page.locator("#approve-text").inputValue());
   assert.equal(message.amount, "300000");
   const signature = await person.signTypedData({ domain, types, primaryType, message: { ...message, amount: BigInt(message.amount), expiresAt: BigInt(message.expiresAt) } });
@@ -171,21 +172,59 @@ test("without a wallet the text to sign is shown, and a signature made elsewhere
   const approval = JSON.parse(await page.locator("#approve-file").inputValue());
   assert.deepEqual([approval.signature, approval.amount], [signature, "300000"]);
   await page.getByLabel("At most, together").fill("a lot");
-  await page.getByRole("button", { name: "Show the text to sign" }).click();
+  await page.getByRole("button", { name: "Show the text to sign", exact: true }).click();
   await page.locator(".wrong").waitFor();
   assert.deepEqual(trouble, []);
 });
 
-test("a no is a file as well, and signs nothing", async () => {
-  const { page } = await site.open();
+test("refused here with the browser's wallet, the document ends the call, which asks no more", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "counterfoil-page-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "agent.jsonl");
+  writeFileSync(file, journal("needs-approval"));
+  const { page, trouble } = await site.open();
   const calls = await withWallet(page);
   await putLineage(page, { "agent.jsonl": journal("needs-approval") });
   await page.getByRole("button", { name: /^Approve or refuse/ }).click();
-  await page.getByRole("button", { name: "Refuse", exact: true }).click();
-  await page.getByText("Refused.").waitFor();
-  const { name, text } = await saved(page, () => page.getByRole("button", { name: "Save as a file" }).click());
-  assert.equal(name, "refusal.json");
-  assert.deepEqual([JSON.parse(text).type, calls], ["counterfoil/refusal", []]);
+  const dialog = page.getByRole("dialog", { name: "Approve a payment?" });
+  await dialog.getByText("Without any answer nothing is paid either").waitFor();
+  await dialog.getByRole("button", { name: "Refuse with my wallet" }).click();
+  await dialog.getByText("Refused.").waitFor();
+  assert.deepEqual(calls.map(({ method }) => method), ["eth_requestAccounts", "eth_signTypedData_v4"]);
+  const { name, text } = await saved(page, () => dialog.getByRole("button", { name: "Save as a file" }).click());
+  const refusal = JSON.parse(text);
+  assert.deepEqual([name, refusal.type], ["refusal.json", "counterfoil/refusal"]);
+  const payer = createPayer({ signer: { privateKey: PAYER_KEY }, journal: fileJournal(file), policy: { perCall: "50000", approvers: [person.address] } });
+  await payer.refuse(refusal);
+  const { counters, rows } = await payer.lineage();
+  assert.equal(counters.needsApproval, 0);
+  assert.deepEqual(rows.filter(({ flags }) => flags.includes("approval_denied")).map(({ label, state }) => [label, state]), [["The complete atlas", "failed"]]);
+  await payer.close();
+  // The page shows it so, too.
+  const { page: again } = await site.open();
+  await putLineage(again, { "agent.jsonl": readFileSync(file, "utf8") });
+  await again.locator(".room [role=row]", { hasText: "Refused by a person" }).waitFor();
+  assert.deepEqual(trouble, []);
+});
+
+test("refused without a wallet: a signature made elsewhere gives the document, and another's is not asked for twice", async () => {
+  const { page, trouble } = await site.open();
+  await putLineage(page, { "agent.jsonl": journal("needs-approval") });
+  await page.getByRole("button", { name: /^Approve or refuse/ }).click();
+  await page.getByRole("button", { name: "Refuse: show the text to sign" }).click();
+  await page.getByRole("button", { name: "Make the refusal" }).waitFor();
+  const { domain, message, primaryType, types: { EIP712Domain: _, ...types } } = JSON.parse(await page.locator("#approve-text").inputValue());
+  assert.equal(primaryType, "Refusal");
+  const signature = await person.signTypedData({ domain, types, primaryType, message: { ...message, at: BigInt(message.at) } });
+  await page.locator("#approve-signature").fill("0x12");
+  await page.getByRole("button", { name: "Make the refusal" }).click();
+  await page.locator(".wrong", { hasText: "signature" }).waitFor();
+  assert.equal(await page.locator("#approve-file").count(), 0);
+  await page.locator("#approve-signature").fill(signature);
+  await page.getByRole("button", { name: "Make the refusal" }).click();
+  await page.getByText(`signed by ${person.address}`).waitFor();
+  assert.equal(JSON.parse(await page.locator("#approve-file").inputValue()).signature, signature);
+  assert.deepEqual(trouble, []);
 });
 
 test("on paper every row stands, and no tool", async () => {

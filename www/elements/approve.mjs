@@ -1,7 +1,7 @@
 // The human gate: a request in plain words, and a signed yes or a no as a file. Every text that is signed comes from the core; nothing is sent.
 
 import { element, value } from "../build.mjs";
-import { approvalDocument, callAny, cut, networkName, visible, visibleAscii } from "../core.mjs";
+import { approvalDocument, callAny, cut, networkName, refusalDocument, visible, visibleAscii } from "../core.mjs";
 import { amountOf, atomicOf, money, unitOf } from "../lineage/money.mjs";
 import { copy, save } from "../lineage/save.mjs";
 import { clock } from "../lineage/time.mjs";
@@ -74,27 +74,49 @@ class Approve extends HTMLElement {
       element("h3", {}, "What your yes covers"),
       element("div", { class: "fields" }, field("Covers", scope), field("At most, together", most, units), field("Holds for", until)),
       element("p", { class: "ways" },
-        wallet ? element("button", { type: "button", class: "button strong", onclick: guarded((told, terms) => this.#byWallet(told, terms)) }, "Approve with my wallet") : element("span", { class: "note" }, "No wallet is in this page: sign the text below with yours. "),
-        element("button", { type: "button", class: "button", onclick: guarded((told, terms) => this.#byHand(told, terms)) }, wallet ? "Sign elsewhere" : "Show the text to sign"),
-        element("button", { type: "button", class: "button", onclick: guarded((told) => this.#refuse(told)) }, "Refuse")),
+        wallet ? element("button", { type: "button", class: "button strong", onclick: guarded((told, terms) => this.#byWallet(told, this.#yes(terms))) }, "Approve with my wallet") : element("span", { class: "note" }, "No wallet is in this page: sign the text below with yours. "),
+        element("button", { type: "button", class: "button", onclick: guarded((told, terms) => this.#byHand(told, this.#yes(terms))) }, wallet ? "Sign elsewhere" : "Show the text to sign")),
+      element("h3", {}, "Or say no"),
+      element("p", { class: "hint" }, "Without any answer nothing is paid either: the agent keeps waiting. A signed no ends the call, and it does not ask the same again."),
+      element("p", { class: "ways" },
+        wallet ? element("button", { type: "button", class: "button", onclick: guarded((told) => this.#byWallet(told, this.#no())) }, "Refuse with my wallet") : undefined,
+        element("button", { type: "button", class: "button", onclick: guarded((told) => this.#byHand(told, this.#no())) }, wallet ? "Refuse, signed elsewhere" : "Refuse: show the text to sign")),
       told,
     ];
   }
 
-  async #byWallet(told, terms) {
-    const { typedData } = approvalDocument(this.#request, terms);
-    const address = await account();
-    this.#signed(told, terms, await signed(address, typedData), address);
+  /** Both answers in one shape: the core's document for a signature, and what is said once it is there. */
+  #yes(terms) {
+    return {
+      kind: "approval",
+      make: (signature) => approvalDocument(this.#request, { ...terms, ...(signature && { signature }) }),
+      done: ({ amount, expiresAt }) => [element("strong", {}, "Approved."), ` At most ${amountOf(amount, ...this.#unit)} ${unitOf(...this.#unit)}, until ${clock(expiresAt)} UTC`],
+      hint: "Give this file to whoever runs the agent (payer.approve). Until then nothing changes. Whether you may approve is checked there.",
+    };
   }
 
-  #byHand(told, terms) {
-    const { typedData } = approvalDocument(this.#request, terms);
+  #no() {
+    const at = now();
+    return {
+      kind: "refusal",
+      make: (signature) => refusalDocument(this.#request, { at, ...(signature && { signature }) }),
+      done: () => [element("strong", {}, "Refused."), " Nothing is signed and nothing is paid"],
+      hint: "Give this file to whoever runs the agent (payer.refuse): then the call ends, and does not ask again. Until then it waits. Whether you may refuse is checked there.",
+    };
+  }
+
+  async #byWallet(told, answer) {
+    const address = await account();
+    this.#signed(told, answer, await signed(address, answer.make().typedData), address);
+  }
+
+  #byHand(told, answer) {
     const text = element("textarea", { id: "approve-text", readonly: true, rows: "6" });
-    text.value = JSON.stringify(typedData, null, 1);
+    text.value = JSON.stringify(answer.make().typedData, null, 1);
     const signature = element("input", { id: "approve-signature", type: "text", autocomplete: "off", spellcheck: "false" });
     const take = () => {
       try {
-        this.#signed(told, terms, signature.value.trim());
+        this.#signed(told, answer, signature.value.trim());
       } catch (error) {
         told.append(element("p", { class: "wrong" }, visible(error.message).slice(0, 300)));
       }
@@ -102,29 +124,18 @@ class Approve extends HTMLElement {
     told.replaceChildren(
       element("label", { for: text.id }, "Sign this as EIP-712 typed data (eth_signTypedData_v4)"), text,
       element("label", { for: signature.id }, "The signature, 0x…"), signature,
-      element("p", { class: "ways" }, element("button", { type: "button", class: "button strong", onclick: take }, "Make the approval")));
+      element("p", { class: "ways" }, element("button", { type: "button", class: "button strong", onclick: take }, `Make the ${answer.kind}`)));
     signature.focus();
   }
 
-  #signed(told, terms, signature, address) {
-    const { approval, digest } = approvalDocument(this.#request, { ...terms, signature });
+  #signed(told, { kind, make, done, hint }, signature, address) {
+    const { [kind]: document, digest } = make(signature);
     const signer = callAny("rawRecover", { digest, signature });
     if (address && signer.toLowerCase() !== address.toLowerCase()) throw new Error("The wallet signed something else, or with another account.");
-    const text = JSON.stringify(approval, null, 2);
     told.replaceChildren(
-      element("p", { class: "done" }, element("strong", {}, "Approved."), ` At most ${amountOf(approval.amount, ...this.#unit)} ${unitOf(...this.#unit)}, until ${clock(approval.expiresAt)} UTC`, ", signed by ", element("span", { class: "value" }, signer), "."),
-      element("p", { class: "hint" }, "Give this file to whoever runs the agent (payer.approve). Until then nothing changes. Whether you may approve is checked there."),
-      ...this.#file("approval.json", text, "The approval"));
-  }
-
-  #refuse(told) {
-    const at = now();
-    const { requestHash } = approvalDocument(this.#request, { at, expiresAt: at + 1 });
-    const { payer, intentId } = this.#request;
-    const text = JSON.stringify({ type: "counterfoil/refusal", v: 1, at, request: requestHash, payer, intentId }, null, 2);
-    told.replaceChildren(
-      element("p", { class: "done" }, element("strong", {}, "Refused."), " Nothing is signed and nothing is paid. The agent may be told with this file; without it, it just keeps waiting."),
-      ...this.#file("refusal.json", text, "The refusal"));
+      element("p", { class: "done" }, done(document), ", signed by ", element("span", { class: "value" }, signer), "."),
+      element("p", { class: "hint" }, hint),
+      ...this.#file(`${kind}.json`, JSON.stringify(document, null, 2), `The ${kind}`));
   }
 
   #file(name, text, label) {

@@ -3,7 +3,7 @@
 
 import { element } from "../build.mjs";
 import { crossings } from "../lineage/rows.mjs";
-import { COLUMNS, Scale, rowOf } from "../lineage/row.mjs";
+import { COLUMNS, Scale, legend, rowOf } from "../lineage/row.mjs";
 
 /** Rows drawn above and below those in sight. */
 const MORE = 8;
@@ -31,7 +31,7 @@ class Tree extends HTMLElement {
     const head = element("div", { role: "rowgroup", class: "heads" }, element("div", { role: "row", class: "cells", "aria-rowindex": "1" },
       COLUMNS.map(([name, word], at) => element("div", { role: "columnheader", class: name, "aria-colindex": String(at + 1) }, element("span", {}, word)))));
     this.#grid = element("div", { role: "treegrid", class: "grid", "aria-label": "Intents and payments", "aria-readonly": "true", "aria-colcount": String(COLUMNS.length) }, head, this.#room);
-    this.append(this.#grid);
+    this.append(this.#grid, legend());
     this.#grid.addEventListener("scroll", () => requestAnimationFrame(() => this.#draw()), { passive: true });
     this.#grid.addEventListener("keydown", (event) => this.#key(event));
     this.#grid.addEventListener("click", (event) => this.#click(event));

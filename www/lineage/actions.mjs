@@ -34,9 +34,10 @@ export function actionList(actions, rows, on) {
 
 function actionOf({ code, severity, why, next, amount, asset, network, refunded, intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
   const intent = intents.get(ids[0]);
-  const row = attempts.get(tries.at(-1)) ?? [...attempts.values()].find(({ intentId }) => intentId === ids[0]);
+  const own = rows.filter((row) => row.kind === "attempt" && ids.includes(row.intentId));
+  const row = own.find(({ owedBack }) => owedBack !== undefined && code === "duplicate_charge") ?? attempts.get(tries.at(-1)) ?? own[0];
   const stake = amount === undefined ? row && money(row.cost ?? "0", row.network, row.asset) : money(amount, network, asset);
-  const pair = rows.filter((row) => row.kind === "attempt" && ids.includes(row.intentId) && row.flags.includes(code)).slice(0, 2);
+  const pair = own.filter(({ flags }) => flags.includes(code)).slice(0, 2);
   const line = (name, content) => element("div", {}, element("dt", {}, name), element("dd", {}, content));
   const urgent = severity === "alert" || next === "ask_human";
   const name = intent ? nameOf(intent) : "an intent that is not in these documents";

@@ -6,16 +6,16 @@ import { money, placeOf, unitOf, amountOf } from "./money.mjs";
 import { nameOf } from "./row.mjs";
 
 /** The strip as elements. */
-export function budgets({ totals, actions }, rows) {
+export function budgets({ totals }, rows) {
   const tops = rows.filter((row) => row.kind === "intent" && row.depth === 0);
   const one = tops.length === 1 ? tops[0] : undefined;
   if (!totals.length) {
     return [element("p", { class: "nothing" }, "Nothing was spent and nothing is held.", one?.budget === undefined ? "" : [" The budget is ", element("strong", {}, visibleAscii(one.budget)), " atomic units."])];
   }
-  return totals.map((total) => bar(total, actions, one, totals.length === 1 ? tops.filter((top) => top.budget !== undefined).length : 0));
+  return totals.map((total) => bar(total, one, totals.length === 1 ? tops.filter((top) => top.budget !== undefined).length : 0));
 }
 
-function bar({ network, asset, settled, reserved, refundOwed, refunded }, actions, top, budgeted) {
+function bar({ network, asset, settled, reserved, refundOwed, refunded, claimed }, top, budgeted) {
   const sums = [BigInt(settled), BigInt(reserved)];
   const spent = sums[0] + sums[1];
   const cap = top?.budget === undefined ? undefined : BigInt(top.budget);
@@ -27,8 +27,6 @@ function bar({ network, asset, settled, reserved, refundOwed, refunded }, action
     piece.style.width = `${whole === 0n ? 0 : Number((amount * 10000n) / whole) / 100}%`;
     return piece;
   };
-  const claims = actions.filter((action) => action.code === "paid_not_delivered" && action.network === network && action.asset === asset);
-  const claimed = claims.reduce((sum, { amount }) => sum + BigInt(amount ?? "0"), 0n);
   const say = (amount) => `${amountOf(String(amount), network, asset)} ${unitOf(network, asset)}`;
   const words = `Spent ${say(settled)}, reserved ${say(reserved)}${left === undefined ? "" : `, left ${say(left)} of ${say(cap)}`}`;
   const strip = element("div", { class: "strip", role: "img", "aria-label": words }, part("spent", sums[0]), part("reserved", sums[1]), left ? part("left", left) : undefined);
@@ -48,8 +46,8 @@ function bar({ network, asset, settled, reserved, refundOwed, refunded }, action
       left === undefined
         ? element("div", { class: "number" }, element("dt", {}, "Left"), element("dd", {}, element("span", { class: "money" }, "–"), element("span", { class: "about" }, budgeted ? "budgets stand at their intents below" : "no budget was set")))
         : over === undefined ? number("left", "Left", `of a budget of ${say(cap)}`, left) : number("over", "Over budget", `the budget was ${say(cap)}`, over),
-      claimed > 0n ? number("owed", "Paid, not delivered", "the seller owes you the answer or this money", claimed) : undefined,
+      claimed !== "0" ? number("owed", "Paid, not delivered", "the seller owes you the answer or this money", claimed) : undefined,
       refundOwed !== "0" ? number("owed", "Owed back to you", "moved twice for one purchase", refundOwed)
-        : claimed > 0n ? undefined : number("nothing-owed", "Owed back to you", "nothing was charged twice", refundOwed),
+        : claimed !== "0" ? undefined : number("nothing-owed", "Owed back to you", "nothing was charged twice", refundOwed),
       refunded === "0" ? undefined : number("back", "Refunded", "the chain shows that it came back", refunded)));
 }

@@ -8,46 +8,59 @@ const parse = (text) => {
   }
 };
 
-/** What lies in the documents: `{records: intentId → [{name, payer, record}], asked: intentId → request}`. */
-export function contentsOf(documents) {
+/**
+ * What lies in the documents about these intents: `{records: intentId → [{name, payer, record}], asked: intentId → request}`. Of a journal only the lines that name
+ * one of them are read, so that a long one is never in memory a second time.
+ */
+export function contentsOf(documents, ids) {
   const found = { records: new Map(), asked: new Map() };
   for (const { name, text } of documents) {
-    const bundle = parse(text);
-    if (bundle?.type === "counterfoil/bundle") fromBundle(name, bundle, found);
-    else fromJournal(name, text, found);
+    if (!ids.some((id) => text.includes(id))) continue;
+    if (isJournal(text)) fromJournal(name, text, ids, found);
+    else fromBundle(name, parse(text) ?? {}, ids, found);
   }
   return found;
 }
 
-function add(found, name, payer, record) {
+/** As the core tells them apart: by the first line. */
+function isJournal(text) {
+  const end = text.indexOf("\n");
+  const first = parse(end < 0 ? text : text.slice(0, end));
+  return first?.ops !== undefined && first.prev !== undefined;
+}
+
+function add(found, name, payer, record, ids) {
   const id = record?.intentId;
-  if (typeof id !== "string") return;
+  if (!ids.includes(id)) return;
   if (!found.records.has(id)) found.records.set(id, []);
   found.records.get(id).push({ name, payer, record });
 }
 
-function ask(found, request) {
-  if (typeof request?.intentId === "string" && !found.asked.has(request.intentId)) found.asked.set(request.intentId, request);
+function ask(found, request, ids) {
+  if (ids.includes(request?.intentId) && !found.asked.has(request.intentId)) found.asked.set(request.intentId, request);
 }
 
-function fromBundle(name, { payer, intents = [], asked = [] }, found) {
-  for (const record of intents) add(found, name, payer, record);
-  for (const request of asked) ask(found, request);
+function fromBundle(name, { payer, intents = [], asked = [] }, ids, found) {
+  for (const record of intents) add(found, name, payer, record, ids);
+  for (const request of asked) ask(found, request, ids);
 }
 
-function fromJournal(name, text, found) {
+const KEYS = /"key":"((?:wallet|intent)\/[^"]+)"/g;
+
+function fromJournal(name, text, ids, found) {
+  // What stands last counts, so it is read from the end.
   const latest = new Map();
-  for (const line of text.split("\n")) {
-    const ops = parse(line)?.ops;
+  const wanted = (key) => !latest.has(key) && (key.startsWith("wallet/") || ids.includes(key.slice("intent/".length)));
+  for (const line of text.split("\n").reverse()) {
+    const keys = [...line.matchAll(KEYS)].map(([, key]) => key).filter(wanted);
+    const ops = keys.length ? parse(line)?.ops : undefined;
     if (!Array.isArray(ops)) continue;
-    for (const { key, put } of ops) {
-      if (typeof key === "string") latest.set(key, put);
-    }
+    for (const { key, put } of ops.reverse()) if (keys.includes(key) && !latest.has(key)) latest.set(key, put);
   }
   for (const [key, put] of latest) {
     if (typeof put !== "object" || put === null) continue;
-    if (key.startsWith("intent/")) add(found, name, put.principal, put);
-    else if (key.startsWith("wallet/")) for (const request of put.asked ?? []) ask(found, request);
+    if (key.startsWith("intent/")) add(found, name, put.principal, put, ids);
+    else for (const request of put.asked ?? []) ask(found, request, ids);
   }
 }
 

@@ -5,8 +5,6 @@ import { bundleOf, contentsOf } from "./documents.mjs";
 
 export class Keeper {
   #documents = [];
-  #view;
-  #contents;
 
   /**
    * Reads documents, `{name, text}`, together. What can't be read is left out and named in `refused`, so that one broken file hides none of the others.
@@ -15,9 +13,11 @@ export class Keeper {
   open(documents) {
     const refused = [];
     let read = documents;
+    let view;
     for (;;) {
       try {
-        this.#view = read.length ? lineage(read.map(({ text }) => text)) : undefined;
+        // The nodes are for files: they are made when one is asked for.
+        view = read.length ? lineage(read.map(({ text }) => text), { nodes: false }) : {};
         break;
       } catch (error) {
         const [, at] = /^bundles\[(\d+)\]/.exec(error.field ?? "") ?? [];
@@ -27,26 +27,27 @@ export class Keeper {
       }
     }
     this.#documents = read;
-    this.#contents = undefined;
-    const { rows = [], nodes: _, ...head } = this.#view ?? {};
+    const { rows = [], nodes: _, ...head } = view;
     const documents_ = read.map(({ name, text }) => ({ name, length: text.length, report: verifyLineage(text) }));
     return { head: { ...head, documents: documents_, refused }, rows };
   }
 
   /** The bundle of each record of an intent: `[{name, text}]`. */
   receipts(intentId) {
-    return (this.#found().records.get(intentId) ?? []).map((one) => ({ name: one.name, text: bundleOf(one) }));
+    return (this.#about([intentId]).records.get(intentId) ?? []).map((one) => ({ name: one.name, text: bundleOf(one) }));
   }
 
   /** What a person is asked about an intent. */
   request(intentId) {
-    return this.#found().asked.get(intentId);
+    return this.#about([intentId]).asked.get(intentId);
   }
 
   /** The attempts of these ids as they are recorded: `[{name, intentId, attempt, request}]`. */
   attempts(ids) {
     const found = [];
-    for (const [intentId, records] of this.#found().records) {
+    // The id of an attempt begins with that of its intent.
+    const intents = [...new Set(ids.map((id) => id.slice(0, id.lastIndexOf("/"))))];
+    for (const [intentId, records] of this.#about(intents).records) {
       for (const { name, record } of records) {
         for (const attempt of record.attempts ?? []) {
           if (ids.includes(attempt.attemptId) && !found.some((one) => same(one.attempt, attempt))) found.push({ name, intentId, attempt, request: record.request });
@@ -58,12 +59,12 @@ export class Keeper {
 
   /** The whole view as the core tells it: "json", or as the graph of W3C PROV: "prov". */
   exported(kind) {
-    return JSON.stringify(kind === "prov" ? lineageProv(this.#documents.map(({ text }) => text)) : this.#view, null, 1);
+    const told = kind === "prov" ? lineageProv : lineage;
+    return JSON.stringify(told(this.#documents.map(({ text }) => text)), null, 1);
   }
 
-  #found() {
-    this.#contents ??= contentsOf(this.#documents);
-    return this.#contents;
+  #about(ids) {
+    return contentsOf(this.#documents, ids);
   }
 }
 

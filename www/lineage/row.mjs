@@ -23,7 +23,9 @@ export class Scale {
     if (!this.first) return "";
     const [from, to] = [clock(this.first), clock(this.last)];
     const day = from.slice(0, 10) === to.slice(0, 10);
-    return element("span", { class: "ends" }, element("span", {}, from.slice(day ? 11 : 0, day ? 19 : 10)), element("span", {}, to.slice(day ? 11 : 0, day ? 19 : 10)));
+    // Within one day the day is told once, beside the word; else each end is a day.
+    const both = day ? [from.slice(11, 19), to.slice(11, 19)] : [from.slice(0, 10), to.slice(0, 10)];
+    return [element("span", { class: "day" }, day ? ` ${from.slice(0, 10)}, UTC` : " UTC"), element("span", { class: "ends" }, both.map((end) => element("span", {}, end)))];
   }
 
   bar({ at, endedAt, state, kind }) {
@@ -36,6 +38,14 @@ export class Scale {
     const took = endedAt > at ? `, ${span(endedAt - at)}` : "";
     return element("span", { class: "axis", title: `${clock(at)} UTC${took}` }, bar, element("span", { class: "unseen" }, `${clock(at)}${took}`));
   }
+}
+
+const KINDS = [["intent", "settled", "An intent, from its first to its last step"], ...["settled", "sent", "unknown", "failed", "refunded"].map((state) => ["attempt", state, STATES[state]]), ["hand_over", "taken", "Handed over"]];
+
+/** What each bar stands for. */
+export function legend() {
+  const item = ([kind, state, word]) => element("li", {}, element("span", { class: "bar", "data-kind": kind, "data-state": state, "aria-hidden": "true" }), word);
+  return element("div", { class: "legend" }, element("span", { id: "legend-title" }, "Bars"), element("ul", { "aria-labelledby": "legend-title" }, KINDS.map(item)));
 }
 
 /** What a row is called. */
@@ -60,6 +70,9 @@ export function rowOf(rows, at, { scale, crossed }) {
 
 const stateOf = (row) => [symbol(`state-${row.state}`), element("span", {}, STATES[row.state] ?? visible(row.state)), row.by ? element("span", { class: "by" }, SAID_BY[row.by]) : undefined];
 
+/** Which of the transfers of one purchase it is. */
+const whichOf = ({ kind, owedBack }) => (kind !== "attempt" ? flagOf("duplicate_charge") : owedBack === undefined ? "First transfer: kept" : owedBack ? "Second transfer: owed back" : "Second transfer: came back");
+
 const CELLS = {
   name: (row, { rows, at, parent }) => [
     element("span", { class: "fold", "aria-hidden": "true" }, parent ? (rows.isOpen(at) ? "▾" : "▸") : ""),
@@ -80,6 +93,6 @@ const CELLS = {
   total: (row) => (row.runningTotal === undefined ? "" : amountOf(row.runningTotal, row.network, row.asset)),
   flags: (row, { crossed }) => [
     crossed ? element("span", { class: "flag over" }, "▲ budget passed here") : undefined,
-    ...row.flags.map((flag) => element("span", { class: "flag" }, `⚑ ${flagOf(flag)}`)),
+    ...row.flags.map((flag) => element("span", { class: "flag" }, `⚑ ${flag === "duplicate_charge" ? whichOf(row) : flagOf(flag)}`)),
   ],
 };

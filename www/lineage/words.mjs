@@ -51,7 +51,7 @@ export function titleOf(code) {
 /** What a code of the registry means, in a sentence of the registry. */
 export const meaningOf = (code) => new CounterfoilError(code).message.slice(code.length + 2);
 
-const FLAGS = { duplicate_charge: "Charged twice", paid_not_delivered: "Nothing delivered", payment_identifier_conflict: "One id, two requests", transaction_claimed_twice: "Transaction used twice", paid_wrong_terms: "Other terms paid", unproven_state: "State not proven" };
+const FLAGS = { duplicate_charge: "Charged twice", paid_not_delivered: "Nothing delivered", payment_identifier_conflict: "One id, two requests", transaction_claimed_twice: "Transaction used twice", paid_wrong_terms: "Other terms paid", unproven_state: "State not proven", approval_denied: "Refused by a person" };
 
 /** The same in two or three words. */
 export const flagOf = (code) => (Object.hasOwn(FLAGS, code) ? FLAGS[code] : titleOf(code));

@@ -1,7 +1,7 @@
-// counterfoil approve: what a journal waits for a person to approve, and the signed answer. Without a key it only shows.
+// counterfoil approve: what a journal waits for a person to approve, and the signed answer, a yes or with --refuse a no. Without a key it only shows.
 
 import { readFile } from "node:fs/promises";
-import { CounterfoilError, approvalDocument } from "counterfoil";
+import { CounterfoilError, approvalDocument, refusalDocument } from "counterfoil";
 import { fileJournal } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { networkName, visible } from "../display.mjs";
@@ -15,6 +15,7 @@ export const options = {
   for: { type: "string" },
   amount: { type: "string" },
   "expires-in": { type: "string" },
+  refuse: { type: "boolean" },
   json: { type: "boolean" },
 };
 
@@ -33,6 +34,7 @@ export async function run(path, given) {
     else print(paint("good", "Nothing waits for an approval."));
     return asked.length ? WAITING : ANSWERED;
   }
+  if (given.refuse && ["for", "amount", "expires-in"].some((name) => given[name] !== undefined)) throw usageError("a refusal covers nothing: --refuse stands alone");
   const chosen = asked.filter(({ intentId }) => given.intent === undefined || intentId === given.intent);
   if (chosen.length !== 1) throw usageError(chosen.length ? "several requests wait: say --intent" : "no such request waits");
   const [request] = chosen;
@@ -53,34 +55,47 @@ async function requests(file) {
 }
 
 async function answer(file, request, given, key) {
-  const seconds = given["expires-in"] ?? String(EXPIRES_IN);
-  if (!/^[1-9][0-9]{0,8}$/.test(seconds)) throw usageError("--expires-in wants seconds");
   const at = Math.floor(Date.now() / 1000);
-  const terms = { at, expiresAt: at + Number(seconds), ...(given.for && { intentId: given.for }), ...(given.amount && { amount: given.amount }) };
-  const signature = call("signTypedData", { typedData: approvalDocument(request, terms).typedData }, undefined, key);
-  const { approval } = approvalDocument(request, { ...terms, signature });
+  const make = given.refuse ? refusal(request, at) : approval(request, given, at);
+  const { answer } = make(call("signTypedData", { typedData: make().typedData }, undefined, key));
   const signer = call("addressOfKey", {}, undefined, key);
   const journal = fileJournal(file);
-  // Whether this signer may approve is for the payer to say, when it meets the answer.
+  // Whether this signer may answer is for the payer to say, when it meets the answer.
   const config = { payer: request.payer, policy: { perCall: "0", approvers: [signer] } };
   try {
-    await writeDown(journal, config, approval, at);
-    say(`Approved by ${signer}: the same call goes on now.`);
+    await writeDown(journal, config, answer, at);
+    say(given.refuse ? `Refused by ${signer}: the call ends, and does not ask the same again.` : `Approved by ${signer}: the same call goes on now.`);
   } catch (error) {
     if (error.code !== "journal_locked") throw error;
-    say("The journal is in use: give the document to payer.approve there.");
+    say(`The journal is in use: give the document to payer.${given.refuse ? "refuse" : "approve"} there.`);
   } finally {
     await journal.close();
   }
-  printJson(approval);
+  printJson(answer);
 }
 
-/** The answer beside the question, in a journal that nobody else has in hand meanwhile. */
-async function writeDown(journal, config, approval, now) {
+function approval(request, given, at) {
+  const seconds = given["expires-in"] ?? String(EXPIRES_IN);
+  if (!/^[1-9][0-9]{0,8}$/.test(seconds)) throw usageError("--expires-in wants seconds");
+  const terms = { at, expiresAt: at + Number(seconds), ...(given.for && { intentId: given.for }), ...(given.amount && { amount: given.amount }) };
+  return (signature) => {
+    const { typedData, approval } = approvalDocument(request, { ...terms, ...(signature && { signature }) });
+    return { typedData, answer: approval };
+  };
+}
+
+const refusal = (request, at) => (signature) => {
+  const { typedData, refusal } = refusalDocument(request, { at, ...(signature && { signature }) });
+  return { typedData, answer: refusal };
+};
+
+/** The answer in the place of the question, in a journal that nobody else has in hand meanwhile. */
+async function writeDown(journal, config, answer, now) {
   const key = `wallet/${config.payer}`;
   const entry = await journal.read(key);
   const wallet = entry && { key, rev: entry.rev, text: new TextDecoder().decode(entry.value) };
-  const { ops } = call("clientAccept", { config, now, approval, wallet });
+  const refuses = answer.type === "counterfoil/refusal";
+  const { ops } = refuses ? call("clientRefuse", { config, refusal: answer, wallet }) : call("clientAccept", { config, now, approval: answer, wallet });
   const { ok } = await journal.commit(ops.map(({ put, ...op }) => ({ ...op, put: new TextEncoder().encode(put) })));
   if (!ok) throw new CounterfoilError("journal_conflict");
 }

@@ -37,7 +37,7 @@ const COUNTERS = { needsApproval: "needs approval", unknown: "unknown", conflict
 export async function run(files, given) {
   if (files.length === 0) throw usageError("lineage wants a journal or a bundle");
   const texts = await Promise.all(files.map(textOf));
-  const view = lineage(texts, { root: given.root, threshold: given.threshold });
+  const view = lineage(texts, { root: given.root, threshold: given.threshold, nodes: Boolean(given.json) });
   const reports = texts.map((text) => verifyLineage(text));
   if (given.json) printJson({ ...view, reports });
   else if (given.dot) dot(view);

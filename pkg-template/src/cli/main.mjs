@@ -62,6 +62,7 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
 
   counterfoil approve <journal> what waits for a person's approval
     --key-file <file>           an approver's private key in hex: signs the answer and writes it down
+    --refuse                    the answer is no: the call ends
     --intent <intent>           which request, where several wait
     --for <intent>              covers this intent above it and all below, instead of the one call
     --amount <atomic units>     the most that it covers together; the price when absent

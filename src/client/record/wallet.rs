@@ -108,6 +108,8 @@ pub struct Wallet {
     pub approvals: Vec<Json>,
     /// Approval requests without an answer, one for an intent.
     pub asked: Vec<Json>,
+    /// Approval requests that a person refused, one for an intent: `{intentId, request, refusal}`.
+    pub refused: Vec<Json>,
 }
 
 /// A settled amount is remembered this long, longer than any cap's window: 400 days.
@@ -131,8 +133,7 @@ impl Wallet {
                 self.forget(now);
                 self.fold(now);
                 self.drop_approvals(now);
-                self.asked
-                    .retain(|asked| !is_about(asked, reservation.intent_id()));
+                self.answered(reservation.intent_id());
                 if let Some(approved) = &reservation.approved {
                     self.approvals.push(approved.clone());
                 }
@@ -144,9 +145,9 @@ impl Wallet {
             }
             WalletChange::Place(place) => self.put(place.clone()),
             WalletChange::Ask(request) => {
-                let intent_id = request.get("intentId").and_then(|id| id.as_str().ok());
-                self.asked
-                    .retain(|asked| intent_id.is_none_or(|id| !is_about(asked, id)));
+                if let Some(id) = request.get("intentId").and_then(|id| id.as_str().ok()) {
+                    self.answered(id);
+                }
                 self.asked.push(request.clone());
             }
             WalletChange::Spend(id) => {
@@ -175,6 +176,12 @@ impl Wallet {
                 }
             }
         }
+    }
+
+    /// No question about this intent stands any more, nor a no to one.
+    pub fn answered(&mut self, intent_id: &str) {
+        self.asked.retain(|asked| !is_about(asked, intent_id));
+        self.refused.retain(|refused| !is_about(refused, intent_id));
     }
 
     /// Drops what is past every window. What a tree cost is not forgotten while the tree stands.
@@ -241,6 +248,7 @@ impl Wallet {
     pub fn to_json(&self) -> Json {
         let some = |list: Vec<Json>| (!list.is_empty()).then_some(Json::Array(list));
         let plain = self.places.is_empty() && self.approvals.is_empty() && self.asked.is_empty();
+        let plain = plain && self.refused.is_empty();
         Json::object([
             ("v", Json::number(if plain { 1 } else { 2 })),
             ("kind", Json::text("wallet")),
@@ -252,6 +260,7 @@ impl Wallet {
         .with_some("places", some(self.places.iter().map(Place::to_json).collect()))
         .with_some("approvals", some(self.approvals.clone()))
         .with_some("asked", some(self.asked.clone()))
+        .with_some("refused", some(self.refused.clone()))
     }
 
     /// Reads [`Wallet::to_json`]. Errors: `unsupported_version`, `state_invalid`, those of the fields.
@@ -265,6 +274,7 @@ impl Wallet {
                 .unwrap_or_default(),
             approvals: json.read_opt("approvals", kept)?.unwrap_or_default(),
             asked: json.read_opt("asked", kept)?.unwrap_or_default(),
+            refused: json.read_opt("refused", kept)?.unwrap_or_default(),
         })
     }
 }
