@@ -59,10 +59,7 @@ class Trace {
   end(state, { error, resolution = {} }) {
     const { delivery: _, ...rest } = resolution;
     const told = quietly(() => call("clientSpanEnd", { state, error, ...(error === undefined && { resolution: rest }) }));
-    for (const span of [this.#root, ...this.#open.map(({ span }) => span)]) {
-      quietly(() => span.setAttributes(told.attributes));
-      if (told?.error) quietly(() => span.setStatus(ERROR));
-    }
+    for (const span of [this.#root, ...this.#open.map(({ span }) => span)]) quietly(() => span.setAttributes(told.attributes));
   }
 }
 
