@@ -4,6 +4,7 @@
 //! signs the EIP-712 message `Approval(address payer,string intentId,string network,address asset,uint256 amount,uint256
 //! expiresAt,bytes32 request,bytes32 hash)` in the domain `{name: "counterfoil approval", version: "1"}`. docs/formats.md has it member by member.
 
+mod answer;
 mod refusal;
 
 use crate::address::Address;
@@ -14,15 +15,12 @@ use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
-use crate::secp256k1;
 use crate::time::Seconds;
 
+pub use answer::Answer;
+use answer::{head, tail};
 pub use refusal::Refusal;
 
-/// The kind of document.
-pub const TYPE: &str = "counterfoil/approval";
-/// Domain tag of its hash.
-pub const TAG: &str = "counterfoil/approval/v1";
 /// Domain tag of a request's hash.
 pub const REQUEST_TAG: &str = "counterfoil/approval-request/v1";
 
@@ -55,44 +53,11 @@ pub fn request_hash(request: &Json) -> Result<[u8; 32], Error> {
     digest::tagged(REQUEST_TAG, request)
 }
 
-/// The first members of a person's answer. Errors: those of the fields, `approval_invalid`, `unsupported_version`.
-fn head(json: &Json, kind: &str) -> Result<(), Error> {
-    if json.read("type", Json::as_str)? != kind {
-        return Err(Error::new(Code::ApprovalInvalid, "type"));
-    }
-    match json.read("v", Json::as_u64)? {
-        1 => Ok(()),
-        _ => Err(Error::new(Code::UnsupportedVersion, "v")),
-    }
-}
-
-/// The last members: the signature of an answer that is nothing but `body`, hash and signature. Errors: those of the fields, `approval_invalid`, `approval_altered`.
-fn tail(json: &Json, body: Json, tag: &str) -> Result<String, Error> {
-    let hash: [u8; 32] = json.read("hash", Json::as_hex)?;
-    let signature = json.read("signature", Json::as_string)?;
-    let own = digest::tagged(tag, &body)?;
-    // One document has one text: nothing stands in it that is not read, and nothing in two forms.
-    let whole = body.with("hash", Json::text(hex::encode(hash)));
-    let whole = whole.with("signature", Json::text(signature.as_str()));
-    if whole.to_canonical()? != json.to_canonical()? {
-        return Err(Error::new(Code::ApprovalInvalid, ""));
-    }
-    match own == hash {
-        true => Ok(signature),
-        false => Err(Error::new(Code::ApprovalAltered, "hash")),
-    }
-}
-
-/// Who signed an answer. Errors: `contract_signature`, `signature_invalid`.
-fn signer(digest: &[u8; 32], signature: &str) -> Result<Address, Error> {
-    secp256k1::recover(digest, &secp256k1::parse_signature(signature)?)
-}
-
 impl Approval {
     /// Reads the document and its signature. Errors: `approval_invalid` (another type, a member that is not known or not in its one form,
     /// over before it began), `unsupported_version`, those of the fields with their path, `approval_altered` when it has another hash.
     pub fn from_json(json: &Json) -> Result<(Approval, String), Error> {
-        head(json, TYPE)?;
+        head(json, Approval::TYPE)?;
         let approval = Approval {
             at: json.read("at", Json::as_u64)?,
             expires_at: json.read("expiresAt", Json::as_u64)?,
@@ -103,17 +68,21 @@ impl Approval {
             asset: json.read("asset", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
         };
-        let signature = tail(json, approval.body(), TAG)?;
+        let signature = tail(json, &approval)?;
         match approval.at < approval.expires_at {
             true => Ok((approval, signature)),
             false => Err(Error::new(Code::ApprovalInvalid, "expiresAt")),
         }
     }
+}
 
-    /// The object that is hashed.
+impl Answer for Approval {
+    const TYPE: &'static str = "counterfoil/approval";
+    const TAG: &'static str = "counterfoil/approval/v1";
+
     fn body(&self) -> Json {
         Json::object([
-            ("type", Json::text(TYPE)),
+            ("type", Json::text(Approval::TYPE)),
             ("v", Json::number(1)),
             ("at", Json::number(self.at)),
             ("expiresAt", Json::number(self.expires_at)),
@@ -126,27 +95,7 @@ impl Approval {
         ])
     }
 
-    /// The document. Error: that of [`Approval::hash`].
-    pub fn to_json(&self, signature: &str) -> Result<Json, Error> {
-        let hash = Json::text(hex::encode(self.hash()?));
-        Ok(self
-            .body()
-            .with("hash", hash)
-            .with("signature", Json::text(signature)))
-    }
-
-    /// The tag, a line feed, and the text of the object without hash and signature. Error: `number_out_of_range`.
-    pub fn hash(&self) -> Result<[u8; 32], Error> {
-        digest::tagged(TAG, &self.body())
-    }
-
-    /// The EIP-712 digest that the person signs. Error: that of [`Approval::hash`].
-    pub fn digest(&self) -> Result<[u8; 32], Error> {
-        eip712::hash_typed_data(&self.typed_data()?)
-    }
-
-    /// The whole EIP-712 document, for signers outside. Error: that of [`Approval::hash`].
-    pub fn typed_data(&self) -> Result<Json, Error> {
+    fn typed_data(&self) -> Result<Json, Error> {
         let members = [
             ("payer", "address", self.payer.to_json()),
             ("intentId", "string", Json::text(self.intent_id.as_str())),
@@ -163,18 +112,5 @@ impl Approval {
             "Approval",
             &members,
         ))
-    }
-
-    /// Who signed it. Errors: `contract_signature`, `signature_invalid`, those of [`Approval::digest`].
-    pub fn recover(&self, signature: &str) -> Result<Address, Error> {
-        signer(&self.digest()?, signature)
-    }
-
-    /// Whether it is one of these who signed it. Error: `approval_untrusted`.
-    pub fn check_signer(&self, signature: &str, approvers: &[Address]) -> Result<Address, Error> {
-        let signer = self.recover(signature).ok();
-        signer
-            .filter(|signer| approvers.contains(signer))
-            .ok_or_else(|| Error::new(Code::ApprovalUntrusted, "signature"))
     }
 }

@@ -9,7 +9,7 @@ use super::record::{self, Wallet};
 use super::{price, Config, Context, State};
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::approval::{request_hash, Approval, Refusal};
+use crate::approval::{request_hash, Answer, Approval, Refusal};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::hex;

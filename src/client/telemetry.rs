@@ -64,7 +64,7 @@ pub fn spans(state: &State, effect: &str, paid: bool) -> Option<Vec<Json>> {
     Some(open)
 }
 
-/// What every open span is told when the call ends with this error or resolution, as the effect has it: `{attributes, error?}`.
+/// What every open span is told when the call ends with this error or resolution, as the effect has it: `{attributes}`.
 pub fn end(state: &State, error: Option<&Json>, resolution: Option<&Json>) -> Json {
     let told = error.or(resolution);
     let fact = |name: &str| told?.get(name).cloned();
@@ -78,7 +78,7 @@ pub fn end(state: &State, error: Option<&Json>, resolution: Option<&Json>) -> Js
         .with_some("counterfoil.next", fact("next"))
         .with_some("payment.transaction", fact("transaction"));
     let code = error.and_then(|error| error.get("code").cloned());
-    Json::object([("attributes", attributes.with_some("error.type", code.clone()))]).with_some("error", code)
+    Json::object([("attributes", attributes.with_some("error.type", code))])
 }
 
 fn attributes(state: &State, attempt: &Attempt) -> Json {

@@ -7,7 +7,7 @@ use super::cost::{self, Costs, Slot, Slots};
 use super::family::{list, Family, Member};
 use super::Sources;
 use crate::amount::Amount;
-use crate::approval::{request_hash, Approval, Refusal};
+use crate::approval::{request_hash, Answer, Approval, Refusal};
 use crate::conflict::{self, purchase};
 use crate::error::{Code, Error};
 use crate::hex;

@@ -3,7 +3,7 @@
 use super::Input;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::approval::{self, Approval, Refusal};
+use crate::approval::{self, Answer, Approval, Refusal};
 use crate::error::Error;
 use crate::hex;
 use crate::json::Json;
