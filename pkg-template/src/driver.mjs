@@ -35,7 +35,6 @@ async function runIn(trace, host, start, request, patient) {
   // Who buys reads the answer from here on; the machine goes on when the last byte has passed.
   const deliver = async (_, { resolution }, state) => {
     const rest = (event) => drive(turn, turn.step("clientStep", { state, event }), written);
-    trace.end(state, { resolution });
     // Its spans are over when the body is.
     turn.trace = SILENT;
     return { response: await handOver(turn, rest), about: resolution };
@@ -73,30 +72,27 @@ async function drive(turn, { state, effects }, ends) {
       ({ state, effects } = ended.outside);
       continue;
     }
-    if (effect.type in ends) return ends[effect.type](turn, effect, state);
+    if (effect.type in ends) {
+      turn.trace.end(state, effect);
+      return ends[effect.type](turn, effect, state);
+    }
     event = await carriers[effect.type](turn, effect);
     ({ state, effects } = turn.step("clientStep", { state, event }));
   }
 }
 
 const ends = {
-  pass: ({ trace, answer, failure }, effect, state) => {
-    trace.end(state, effect);
+  pass: ({ answer, failure }) => {
     if (failure) throw failure;
     return { response: answer };
   },
-  fail: ({ trace, cause }, { error }, state) => {
-    trace.end(state, { error });
+  fail: ({ cause }, { error }) => {
     throw new CounterfoilError(error.code, cause === undefined ? error : { ...error, cause });
   },
-  replay: ({ trace }, { delivery, resolution }, state) => {
-    trace.end(state, { resolution });
-    return { response: stored(delivery), about: resolution };
-  },
-  done: ({ trace }, { resolution: { delivery, ...resolution } }, state) => {
-    trace.end(state, { resolution });
-    return { resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) } };
-  },
+  replay: (_, { delivery, resolution }) => ({ response: stored(delivery), about: resolution }),
+  done: (_, { resolution: { delivery, ...resolution } }) => ({
+    resolution: delivery?.body === undefined ? resolution : { ...resolution, response: stored(delivery) },
+  }),
 };
 /** After the body only a failure is of interest: the caller has the answer. */
 const over = () => {};

@@ -69,11 +69,15 @@ pub fn digests(messages: &[&[u8]]) -> Vec<[u8; 32]> {
     let mut state = START.map(Four::all);
     loop {
         for (at, lane) in lanes.iter_mut().enumerate() {
-            if lane.is_none() {
-                *lane = waiting.next().map(|(place, message)| Lane::new(place, message));
-                for (words, start) in state.iter_mut().zip(START) {
-                    *words = words.with(at, start);
-                }
+            if lane.is_some() {
+                continue;
+            }
+            let Some((place, message)) = waiting.next() else {
+                break;
+            };
+            *lane = Some(Lane::new(place, message));
+            for (words, start) in state.iter_mut().zip(START) {
+                *words = words.with(at, start);
             }
         }
         if lanes.iter().all(Option::is_none) {

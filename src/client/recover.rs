@@ -323,8 +323,8 @@ fn spent(intent: &mut Intent, verdict: &Verdict) -> Option<WalletChange> {
         .amount
         .or_else(|| signed?.value().checked_add(verdict.fee?));
     let moved = match (signed, verdict.again.len()) {
-        (Some(Authorization::Tempo(order)), 1..) => {
-            let once = moved.unwrap_or(order.amount().saturating_add(order.max_fee));
+        (Some(signed @ Authorization::Tempo(order)), 1..) => {
+            let once = moved.unwrap_or(signed.bounded_cost());
             let again = verdict.again.iter().map(|_| order.payment.primary.amount);
             Some(again.fold(once, Amount::saturating_add))
         }

@@ -39,20 +39,11 @@ fn document(json: &Json) -> Result<Json, Error> {
         amount: Amount::from_json(json.get("amount").map_or_else(|| own("amount"), Ok)?)
             .map_err(|error| error.within("amount"))?,
     };
-    let signature = json.read_opt("signature", Json::as_str)?;
-    let document = signature
-        .map(|signature| approval.to_json(signature))
-        .transpose()?;
+    let document = signed(json, &approval)?;
     if let Some(document) = &document {
         Approval::from_json(document)?;
     }
-    Ok(Json::object([
-        ("typedData", approval.typed_data()?),
-        ("digest", Json::text(hex::encode(approval.digest()?))),
-        ("hash", Json::text(hex::encode(approval.hash()?))),
-        ("requestHash", Json::text(hex::encode(approval.request))),
-    ])
-    .with_some("approval", document))
+    Ok(told(&approval, approval.request)?.with_some("approval", document))
 }
 
 /// Input `{request, at, signature?}`: what a person signs to refuse this request, and with the signature the document; answer `{typedData, digest, hash, requestHash,
@@ -66,15 +57,21 @@ fn refusal(json: &Json) -> Result<Json, Error> {
         payer: request.read("payer", Address::from_json).map_err(within)?,
         intent_id: request.read("intentId", Json::as_string).map_err(within)?,
     };
+    let document = signed(json, &refusal)?;
+    Ok(told(&refusal, refusal.request)?.with_some("refusal", document))
+}
+
+/// The document, once there is a signature.
+fn signed(json: &Json, answer: &impl Answer) -> Result<Option<Json>, Error> {
     let signature = json.read_opt("signature", Json::as_str)?;
-    let document = signature
-        .map(|signature| refusal.to_json(signature))
-        .transpose()?;
+    signature.map(|signature| answer.to_json(signature)).transpose()
+}
+
+fn told(answer: &impl Answer, request: [u8; 32]) -> Result<Json, Error> {
     Ok(Json::object([
-        ("typedData", refusal.typed_data()?),
-        ("digest", Json::text(hex::encode(refusal.digest()?))),
-        ("hash", Json::text(hex::encode(refusal.hash()?))),
-        ("requestHash", Json::text(hex::encode(refusal.request))),
-    ])
-    .with_some("refusal", document))
+        ("typedData", answer.typed_data()?),
+        ("digest", Json::text(hex::encode(answer.digest()?))),
+        ("hash", Json::text(hex::encode(answer.hash()?))),
+        ("requestHash", Json::text(hex::encode(request))),
+    ]))
 }
