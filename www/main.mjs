@@ -12,9 +12,9 @@ import "./elements/help.mjs";
 import "./elements/lineage.mjs";
 import "./elements/audit.mjs";
 import { element } from "./build.mjs";
-import { CounterfoilError, load, verifyReceipt } from "./core.mjs";
+import { load } from "./core.mjs";
 import { alone, embedded, file, fromBase64 } from "./files.mjs";
-import { awaitsJws } from "./jws.mjs";
+import { judge } from "./judge.mjs";
 import { keys } from "./keys.mjs";
 import { follow } from "./live.mjs";
 import { openers } from "./lineage/openers.mjs";
@@ -36,16 +36,7 @@ function check() {
     report.clear();
     return;
   }
-  try {
-    const found = verifyReceipt(receipt, { ...material, now: Math.floor(Date.now() / 1000) });
-    if (awaitsJws(check)) return;
-    verdict.show(found);
-    report.show(found, receipt);
-  } catch (error) {
-    if (!(error instanceof CounterfoilError)) throw error;
-    verdict.refuse(error);
-    report.showRaw(receipt);
-  }
+  judge(receipt, material, { verdict, report }, check);
 }
 
 /** Journals, and several bundles, are a lineage; in its view so is one bundle. True where the files went there. */

@@ -14,6 +14,7 @@ import * as viem from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { authorization as authorizationOf, domain, key, keyHex, types } from "./fixture.mjs";
 import { digest } from "./noble.mjs";
+import { peakOf, TELLS_PEAK } from "../audit/peak.mjs";
 import { target } from "../../xtask/packed.mjs";
 
 // The addon itself: the package's own entry falls back to JavaScript without a word.
@@ -139,11 +140,9 @@ async function written(file, count, signed) {
   return file;
 }
 
-const TELLS = `import { isMainThread } from "node:worker_threads"; if (isMainThread) process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS + "\\n"));`;
-
 async function audited({ folder, file, lines, jobs, name }) {
   const started = performance.now();
-  const args = ["--import", `data:text/javascript,${encodeURIComponent(TELLS)}`, join(folder, "src/cli/main.mjs"), "audit", file, "--jobs", String(jobs), "--format", "jsonl", "--out", "/dev/null", "--quiet"];
+  const args = [...TELLS_PEAK, join(folder, "src/cli/main.mjs"), "audit", file, "--jobs", String(jobs), "--format", "jsonl", "--out", "/dev/null", "--quiet"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "pipe"] });
   let told = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (told += text));
@@ -151,7 +150,7 @@ async function audited({ folder, file, lines, jobs, name }) {
   // Nothing in these lines is proven by a chain, and nothing in them fails.
   if (status !== 2) throw new Error(`the audit ended with ${status}: ${told}`);
   const seconds = (performance.now() - started) / 1000;
-  const result = { name, lines, rate: lines / seconds, megabytes: Number(/peak (\d+)/.exec(told)[1]) / 1024 };
+  const result = { name, lines, rate: lines / seconds, megabytes: peakOf(told) };
   // At once: the next one may take half an hour.
   process.stderr.write(`${name}: ${lines} lines, ${Math.round(result.rate)} a second, ${Math.round(result.megabytes)} MB\n`);
   return result;

@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { generate } from "../audit/generate.mjs";
+import { peakOf, TELLS_PEAK } from "../audit/peak.mjs";
 import { assertLines, assertPairs, told } from "../audit/told.mjs";
 
 const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
 const COUNT = Number(process.env.COUNTERFOIL_LINES || 1_000_000);
-const TELLS = `import { isMainThread } from "node:worker_threads"; if (isMainThread) process.on("exit", () => process.stderr.write("\\npeak " + process.resourceUsage().maxRSS + "\\n"));`;
 
 test(`of ${COUNT} lines every planted fault is named, within 400 MB`, { skip: !process.env.COUNTERFOIL_ALL, timeout: 4 * 3_600_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "counterfoil-audit-million-"));
@@ -22,7 +22,7 @@ test(`of ${COUNT} lines every planted fault is named, within 400 MB`, { skip: !p
   const expected = await generate(folder, COUNT);
   writeFileSync(join(folder, "trust.json"), JSON.stringify({ evidence: true }));
   const started = performance.now();
-  const args = ["--import", `data:text/javascript,${encodeURIComponent(TELLS)}`, join(home, "src/cli/main.mjs"), "audit", "lines.jsonl"];
+  const args = [...TELLS_PEAK, join(home, "src/cli/main.mjs"), "audit", "lines.jsonl"];
   const child = spawn(process.execPath, [...args, "--responses", "responses", "--trust", "trust.json", "--format", "jsonl", "--out", "told.jsonl", "--jobs", "2"], {
     cwd: folder, stdio: ["ignore", "ignore", "pipe"],
   });
@@ -30,7 +30,7 @@ test(`of ${COUNT} lines every planted fault is named, within 400 MB`, { skip: !p
   child.stderr.setEncoding("utf8").on("data", (text) => (err = (err + text).slice(-4096)));
   const [status] = await once(child, "close");
   assert.equal(status, 1, err);
-  const megabytes = Number(/peak (\d+)/.exec(err)[1]) / 1024;
+  const megabytes = peakOf(err);
   const seconds = (performance.now() - started) / 1000;
   console.log(`${COUNT} lines, ${expected.lines.length} bad ones, ${expected.across.length} pairs: ${Math.round(COUNT / seconds)} lines a second, ${Math.round(megabytes)} MB at most`);
   const all = await told(join(folder, "told.jsonl"));

@@ -12,6 +12,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { auditAcross, auditLines, auditNames, auditSummary, auditVerdicts, verifyReceipt } from "counterfoil/verify";
 import { call } from "counterfoil/raw";
+import { peakOf, TELLS_PEAK } from "../audit/peak.mjs";
 
 const require = createRequire(import.meta.url);
 const home = dirname(require.resolve("counterfoil/package.json"));
@@ -227,10 +228,9 @@ test("a line without end is one verdict too, and is not kept", async () => {
 
 /** A report as JSON, and the most memory that it took. */
 async function measured(args) {
-  const tells = 'import { isMainThread } from "node:worker_threads"; if (isMainThread) process.on("exit", () => process.stderr.write(`peak ${process.resourceUsage().maxRSS}`));';
-  const { out, err } = await run([...args, "--format", "json", "--quiet"], { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tells)}` } });
-  const [, kilobytes] = /^peak (\d+)$/.exec(err);
-  return { out, megabytes: Math.round(kilobytes / 1024) };
+  const { out, err } = await run([...args, "--format", "json", "--quiet"], { env: { NODE_OPTIONS: TELLS_PEAK.join("=") } });
+  assert.match(err, /^\npeak \d+\n$/);
+  return { out, megabytes: Math.round(peakOf(err)) };
 }
 
 // ---------------------------------------------------------------- answers

@@ -1,8 +1,8 @@
 // The receipt of the selected row, or two payments side by side.
 
 import { element, symbol } from "../build.mjs";
-import { CounterfoilError, networkName, verifyReceipt, visible, visibleAscii } from "../core.mjs";
-import { awaitsJws } from "../jws.mjs";
+import { networkName, visible, visibleAscii } from "../core.mjs";
+import { judge } from "../judge.mjs";
 import { amountOf, money } from "../lineage/money.mjs";
 import { nameOf } from "../lineage/row.mjs";
 import { clock } from "../lineage/time.mjs";
@@ -58,25 +58,14 @@ function about(row) {
     line("Flags", flags.length ? flags.map(titleOf).join("; ") : undefined));
 }
 
-/** Checked here and not in the worker: the page has the modules for every kind of signature, and one receipt is quick. */
+/** Checked here and not in the worker: one receipt is quick, and the page fetches what its signature needs. */
 function receipt({ name, text }, several) {
   const verdict = stub();
-  const shown = document.createElement("cf-report");
+  const report = document.createElement("cf-report");
   const bytes = new TextEncoder().encode(text);
-  const check = () => {
-    try {
-      const report = verifyReceipt(text, { now: Math.floor(Date.now() / 1000) });
-      if (awaitsJws(check)) return;
-      verdict.show(report);
-      shown.show(report, bytes);
-    } catch (error) {
-      if (!(error instanceof CounterfoilError)) throw error;
-      verdict.refuse(error);
-      shown.showRaw(bytes);
-    }
-  };
+  const check = () => judge(bytes, {}, { verdict, report }, check);
   check();
-  return [several ? element("p", { class: "hint" }, `As ${visible(name)} has it`) : undefined, verdict, shown];
+  return [several ? element("p", { class: "hint" }, `As ${visible(name)} has it`) : undefined, verdict, report];
 }
 
 customElements.define("cf-panel", Panel);
