@@ -51,10 +51,10 @@ fn verifies_by_tables(signature: &Signature, digest: &[u8; 32], generator: &Comb
 fn wycheproof(name: &str, encoding: &str, low_s: bool) -> (usize, usize) {
     let corpus = corpus(&format!("wycheproof/{name}"));
     let mut seen = (0, 0);
-    let generator = Comb::new(&GENERATOR).unwrap();
+    let generator = Comb::new(&GENERATOR, 11).unwrap();
     for group in list(&corpus, "testGroups") {
         let key = text(group.get("publicKey").unwrap(), "uncompressed");
-        let tables = Comb::new(&Affine::from_sec1(&bytes(key)).unwrap()).unwrap();
+        let tables = Comb::new(&Affine::from_sec1(&bytes(key)).unwrap(), 8).unwrap();
         for test in list(group, "tests") {
             let id = test.get("tcId").unwrap().to_text();
             let input = Json::object([

@@ -145,7 +145,7 @@ export function verifySignatures(items: { digest: Hex; signature: Hex; signer: A
 /** Packed: digest 32 | signature 65 | signer 20 bytes an item; one byte an answer. A malformed item is false. */
 export function verifySignatures(packed: Uint8Array): Uint8Array;
 /**
- * Gives back the memory of `verifySignatures`: it remembers the keys of at most 4096 signers, and tables of 288 KB for at most 16 whom it met
+ * Gives back the memory of `verifySignatures`: it remembers the keys of at most 4096 signers, and tables for at most 16 whom it met
  * often, which make later calls quicker. No answer depends on them.
  */
 export function forgetKeys(): void;

@@ -1,18 +1,21 @@
-//! Tables of a point that is met often: its odd multiples at every eighth bit, so that a product is 32 sums and no doubling.
+//! Tables of a point that is met often: its odd multiples at every eighth bit, so that a product is 32 sums and no doubling; or, of one that is met
+//! very often, at bits further apart.
 
 use crate::fours::Fours;
 use crate::lockstep::Lanes;
 use crate::point::{Affine, Jacobian};
-use crate::scalar::Scalar;
+use crate::scalar::{places, Scalar};
 
-/// Digits of a scalar, and bits of each.
-pub(crate) const DIGITS: usize = 32;
-const WIDTH: usize = 8;
-/// Odd multiples in a window: 1, 3, … 255 times 256^place times the point.
-const MULTIPLES: usize = 1 << (WIDTH - 1);
+/// Odd multiples in a window: 1, 3, … times 2^(width place) times the point.
+const fn multiples(width: usize) -> usize {
+    1 << (width - 1)
+}
 
-/// 32 windows of 128 points, whose coordinates are below p: 288 KB.
-pub struct Comb(Vec<Affine>);
+/// Windows of odd multiples, one for each digit of a scalar, whose coordinates are below p: 32 of 128 points or 288 KB at a width of 8, and 26 of 512 or 936 KB at one of 10.
+pub struct Comb {
+    points: Vec<Affine>,
+    width: usize,
+}
 
 /// A point with a sign: what one digit adds.
 #[derive(Clone, Copy)]
@@ -29,7 +32,7 @@ pub(crate) fn odd_multiple(
     points: &[Affine],
     multiples: usize,
     place: usize,
-    digit: u8,
+    digit: u16,
     negative: bool,
 ) -> Option<Addend<'_>> {
     let digit = usize::from(digit);
@@ -45,37 +48,30 @@ pub(crate) fn odd_multiple(
     })
 }
 
-/// A scalar as digits, none of which adds nothing.
+/// A scalar as digits of one comb, none of which adds nothing.
 #[derive(Clone, Copy)]
 pub struct Digits {
-    digits: [u8; DIGITS],
+    digits: [u16; 32],
     negative: bool,
 }
 
-impl From<&Scalar> for Digits {
-    fn from(scalar: &Scalar) -> Digits {
-        let (digits, negative) = scalar.odd_digits();
-        Digits { digits, negative }
-    }
-}
-
 impl Comb {
-    /// The tables of a point. No sum in it is exceptional: the order of the group is prime, and far above the 256th part of itself, so
+    /// The tables of a point for digits of so many bits, from 8 to 16. No sum in it is exceptional: the order of the group is prime, and far above the 256th part of itself, so
     /// different small multiples of a point are neither equal nor opposite.
-    pub fn new(point: &Affine) -> Option<Comb> {
+    pub fn new(point: &Affine, width: usize) -> Option<Comb> {
         let mut doubles = vec![Jacobian::from(*point)];
-        while let (Some(last), true) = (doubles.last(), doubles.len() < DIGITS * WIDTH) {
+        while let (Some(last), true) = (doubles.last(), doubles.len() < places(width) * width) {
             let next = last.doubled();
             doubles.push(next);
         }
         let doubles = Jacobian::all_to_affine(&doubles)?;
-        let bases: Vec<&[Affine]> = doubles.chunks_exact(WIDTH).collect();
+        let bases: Vec<&[Affine]> = doubles.chunks_exact(width).collect();
         let mut windows: Vec<Vec<Affine>> = bases
             .iter()
             .map(|powers| powers.iter().copied().take(1).collect())
             .collect();
         // Each round adds twice the number of multiples that are there already to each of them.
-        for round in 1..WIDTH {
+        for round in 1..width {
             let mut lanes = Lanes::new(windows.iter().flatten().copied().collect());
             let mut addends = Vec::new();
             for (window, powers) in windows.iter().zip(&bases) {
@@ -93,14 +89,33 @@ impl Comb {
             }
         }
         let points = windows.into_iter().flatten();
-        Some(Comb(points.map(|point| point.settled()).collect()))
+        Some(Comb {
+            points: points.map(|point| point.settled()).collect(),
+            width,
+        })
+    }
+
+    /// Bits of a digit.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Digits of a scalar.
+    pub fn places(&self) -> usize {
+        places(self.width)
+    }
+
+    /// The digits of a scalar.
+    pub fn digits(&self, scalar: &Scalar) -> Digits {
+        let (digits, negative) = scalar.odd_digits(self.width);
+        Digits { digits, negative }
     }
 
     /// What the digit at a place adds.
     pub fn addend(&self, digits: &Digits, place: usize) -> Option<Addend<'_>> {
         odd_multiple(
-            &self.0,
-            MULTIPLES,
+            &self.points,
+            multiples(self.width),
             place,
             *digits.digits.get(place)?,
             digits.negative,
@@ -109,13 +124,12 @@ impl Comb {
 
     /// `a` times this point plus `b` times the other one.
     pub fn sum_of_products(&self, a: &Scalar, other: &Comb, b: &Scalar) -> Jacobian {
-        let (a, b) = (Digits::from(a), Digits::from(b));
-        (0..DIGITS)
-            .flat_map(|place| [self.addend(&a, place), other.addend(&b, place)])
-            .flatten()
-            .fold(Jacobian::INFINITY, |sum, addend| {
-                sum.plus(&addend.point.x, &addend.point.y.turned(addend.negative))
-            })
+        let (a, b) = (self.digits(a), other.digits(b));
+        let ones = (0..self.places()).filter_map(|place| self.addend(&a, place));
+        let others = (0..other.places()).filter_map(|place| other.addend(&b, place));
+        ones.chain(others).fold(Jacobian::INFINITY, |sum, addend| {
+            sum.plus(&addend.point.x, &addend.point.y.turned(addend.negative))
+        })
     }
 }
 
@@ -129,13 +143,14 @@ pub struct Job<'a> {
     pub b: Scalar,
 }
 
-/// Every sum of products with the same first point, in step; `None` for those that met an exceptional sum on the way, or are infinity.
+/// Every sum of products with the same first point, in step; `None` for those that met an exceptional sum on the way, or are infinity. Nothing when the
+/// tables of the second points are not of one width.
 ///
 /// Each begins at `start`, which is taken off at the end. Nobody knows a number that it is of any other point: so whoever chooses the
 /// factors and the keys can't choose that a sum on the way is exceptional; only the last one can be, where the result is known.
 pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step(&vec![*start; jobs.len()], STEPS, |lane, step| {
+    in_step(&vec![*start; jobs.len()], steps.count, |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -204,7 +219,7 @@ pub(crate) fn in_step_by_fours<'a>(
 /// [`sums_of_products`], one by one in each step.
 pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step_by_ones(&vec![*start; jobs.len()], STEPS, |lane, step| {
+    in_step_by_ones(&vec![*start; jobs.len()], steps.count, |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -212,39 +227,48 @@ pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<
 /// [`sums_of_products`], four at once in each step.
 pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step_by_fours(&vec![*start; jobs.len()], STEPS, |lane, step| {
+    in_step_by_fours(&vec![*start; jobs.len()], steps.count, |lane, step| {
         steps.addend(lane, step)
     })
 }
 
-/// The digits of both factors in turn, and the start off again.
-const STEPS: usize = 2 * DIGITS + 1;
-
+/// The digits of the first factor, those of the second, and the start off again.
 struct Steps<'a> {
     first: &'a Comb,
     start: Affine,
     jobs: Vec<(Digits, &'a Comb, Digits)>,
+    /// Those of the second factor, and all.
+    others: usize,
+    count: usize,
 }
 
 impl<'a> Steps<'a> {
     fn new(first: &'a Comb, start: &Affine, jobs: &[Job<'a>]) -> Steps<'a> {
-        let job = |job: &Job<'a>| (Digits::from(&job.a), job.other, Digits::from(&job.b));
+        let job = |job: &Job<'a>| (first.digits(&job.a), job.other, job.other.digits(&job.b));
+        let others = jobs.first().map_or(0, |job| job.other.places());
         Steps {
             first,
             start: start.settled(),
             jobs: jobs.iter().map(job).collect(),
+            others,
+            count: first.places() + others + 1,
         }
     }
 
     fn addend(&self, lane: usize, step: usize) -> Option<Addend<'_>> {
         let (a, other, b) = self.jobs.get(lane)?;
-        match (step / 2, step % 2) {
-            (DIGITS, _) => Some(Addend {
+        if other.places() != self.others {
+            return None;
+        }
+        let Some(place) = step.checked_sub(self.first.places()) else {
+            return self.first.addend(a, step);
+        };
+        if place == self.others {
+            return Some(Addend {
                 point: &self.start,
                 negative: true,
-            }),
-            (place, 0) => self.first.addend(a, place),
-            (place, _) => other.addend(b, place),
+            });
         }
+        other.addend(b, place)
     }
 }

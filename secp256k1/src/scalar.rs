@@ -163,11 +163,11 @@ impl Scalar {
         [n0, n1, n2, n3, n4]
     }
 
-    /// Eight bits a digit, least significant first, for a sum without zeros: the number is the sum of (2 digit - 255) 256^place when it is
-    /// odd, and the negative of that sum, which is then the number's negative, when it is even, as n is odd. Tells which as well.
+    /// `width` bits a digit, from 8 to 16, least significant first, for a sum without zeros: the number is the sum of (2 digit + 1 - 2^width) 2^(width place), over the
+    /// [`places`] of that width, when it is odd, and the negative of that sum, which is then the number's negative, when it is even, as n is odd. Tells which as well.
     ///
-    /// For odd k, let e = 2^255 + (k - 1) / 2. Then 2 e - (2^256 - 1) = k, and 2^256 - 1 is the sum of 255 · 256^place.
-    pub fn odd_digits(&self) -> ([u8; 32], bool) {
+    /// For odd k and d bits in all, let e = 2^(d-1) + (k - 1) / 2. Then 2 e - (2^d - 1) = k, and 2^d - 1 is the sum of (2^width - 1) 2^(width place).
+    pub fn odd_digits(&self, width: usize) -> ([u16; 32], bool) {
         let even = !self.is_odd();
         let mut limbs = self.0;
         if even {
@@ -178,14 +178,30 @@ impl Scalar {
             }
             limbs = limbs::carried(limbs);
         }
-        let mut bytes = limbs::to_be_bytes(&limbs);
-        let mut above = 1;
-        for byte in &mut bytes {
-            (*byte, above) = (above << 7 | *byte >> 1, *byte & 1);
+        let bytes = limbs::to_be_bytes(&limbs);
+        let mut bytes = bytes.iter().rev();
+        // Bits that are not in a digit yet, without the lowest one.
+        let mut rest = bytes.next().map_or(0, |byte| u32::from(*byte) >> 1);
+        let mut held = 7;
+        let mut digits = [0; 32];
+        let places = places(width);
+        for (place, digit) in digits.iter_mut().enumerate().take(places) {
+            while held < width {
+                rest |= bytes.next().map_or(0, |byte| u32::from(*byte)) << held;
+                held += 8;
+            }
+            let top = u32::from(place + 1 == places) << (width - 1);
+            *digit = (rest & ((1 << width) - 1) | top) as u16;
+            rest >>= width;
+            held -= width;
         }
-        bytes.reverse();
-        (bytes, even)
+        (digits, even)
     }
+}
+
+/// How many digits of so many bits a scalar has.
+pub const fn places(width: usize) -> usize {
+    256_usize.div_ceil(width)
 }
 
 impl Half {

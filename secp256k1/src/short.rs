@@ -3,7 +3,7 @@
 //! A factor is taken apart into two halves by the endomorphism. A half is 32 digits of four bits, each of them odd, so that all lanes do the same
 //! and there is no doubling.
 
-use crate::comb::{in_step, in_step_by_fours, odd_multiple, Addend, Comb, Digits, DIGITS};
+use crate::comb::{in_step, in_step_by_fours, odd_multiple, Addend, Comb, Digits};
 use crate::point::{Affine, Jacobian};
 use crate::product::BETA;
 use crate::scalar::{Half, Scalar};
@@ -128,7 +128,7 @@ pub struct Job<'a> {
 /// As [`comb::sums_of_products`](crate::comb::sums_of_products); the tables of all second points were made for this start.
 pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, jobs);
-    in_step(&vec![*start; jobs.len()], STEPS, |lane, step| {
+    in_step(&vec![*start; jobs.len()], steps.count(), |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -136,14 +136,12 @@ pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Ve
 /// [`sums_of_products`], four at once in each step.
 pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, jobs);
-    in_step_by_fours(&vec![*start; jobs.len()], STEPS, |lane, step| {
+    in_step_by_fours(&vec![*start; jobs.len()], steps.count(), |lane, step| {
         steps.addend(lane, step)
     })
 }
 
 /// The digits of the first factor, those of both halves of the second, and what is taken off.
-const STEPS: usize = DIGITS + 2 * PLACES + 1;
-
 struct Steps<'a> {
     first: &'a Comb,
     jobs: Vec<(Digits, &'a Short, Odd, Odd)>,
@@ -153,7 +151,7 @@ impl<'a> Steps<'a> {
     fn new(first: &'a Comb, jobs: &[Job<'a>]) -> Steps<'a> {
         let job = |job: &Job<'a>| {
             let (k, l) = job.b.split();
-            (Digits::from(&job.a), job.other, Odd::from(&k), Odd::from(&l))
+            (first.digits(&job.a), job.other, Odd::from(&k), Odd::from(&l))
         };
         Steps {
             first,
@@ -161,9 +159,13 @@ impl<'a> Steps<'a> {
         }
     }
 
+    fn count(&self) -> usize {
+        self.first.places() + 2 * PLACES + 1
+    }
+
     fn addend(&self, lane: usize, step: usize) -> Option<Addend<'a>> {
         let (a, short, k, l) = self.jobs.get(lane)?;
-        let Some(step) = step.checked_sub(DIGITS) else {
+        let Some(step) = step.checked_sub(self.first.places()) else {
             return self.first.addend(a, step);
         };
         match step / PLACES {
@@ -183,7 +185,7 @@ impl Odd {
             multiples,
             MULTIPLES,
             place,
-            *self.digits.get(place)?,
+            u16::from(*self.digits.get(place)?),
             self.negative,
         )
     }

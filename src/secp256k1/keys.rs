@@ -17,12 +17,18 @@ use super::{address_of, low};
 use crate::address::Address;
 use crate::digest::sha256;
 
-/// The most keys that are remembered, about 200 bytes each, and the most that have tables, 288 KB each.
+/// The most keys that are remembered, about 200 bytes each, and the most that have tables, 288 KB each or, of those met very often, 936 KB.
 const MOST_KEYS: usize = 4096;
 const MOST_TABLES: usize = 16;
 
-/// Signatures of one signer after which its tables pay for themselves.
+/// Signatures of one signer after which its tables pay for themselves, and bits of a digit in them.
 const OFTEN: usize = 32;
+const WIDTH: usize = 8;
+
+/// The same of wide ones; those of the generator (1.7 MB) are made for all signers together.
+const VERY_OFTEN: usize = 1024;
+const WIDE: usize = 10;
+const GENERATOR_WIDE: usize = 11;
 
 /// Fewer signatures than this are verified one by one, as they would share an inversion with too few; more than that in blocks.
 const FEW: usize = 6;
@@ -48,6 +54,8 @@ pub struct Claim {
 pub struct Keys {
     known: BTreeMap<Address, Known>,
     generator: Option<(Comb, Affine)>,
+    /// Sums that were made in step, with the generator's tables.
+    sums: usize,
     /// Counts signers met, to know which one was not met for longest.
     clock: u64,
 }
@@ -85,6 +93,7 @@ impl Keys {
         Keys {
             known: BTreeMap::new(),
             generator: None,
+            sums: 0,
             clock: 0,
         }
     }
@@ -270,7 +279,7 @@ impl Keys {
         if inverses.len() < FEWEST {
             return None;
         }
-        self.prepare_generator();
+        self.prepare_generator(inverses.len());
         let (generator, start) = self.generator.as_ref()?;
         // No s is 0.
         Scalar::invert_all(&mut inverses)?;
@@ -300,10 +309,20 @@ impl Keys {
         Some(each.collect())
     }
 
-    /// Makes the generator's tables, and the point where sums in step begin.
-    fn prepare_generator(&mut self) {
-        if self.generator.is_none() {
-            self.generator = Comb::new(&GENERATOR).zip(start());
+    /// Makes the generator's tables, for so many sums more, and the point where sums in step begin.
+    fn prepare_generator(&mut self, times: usize) {
+        self.sums = self.sums.saturating_add(times);
+        let width = if self.sums < VERY_OFTEN {
+            WIDTH
+        } else {
+            GENERATOR_WIDE
+        };
+        if self
+            .generator
+            .as_ref()
+            .is_none_or(|(comb, _)| comb.width() != width)
+        {
+            self.generator = Comb::new(&GENERATOR, width).zip(start());
         }
     }
 
@@ -315,11 +334,14 @@ impl Keys {
         };
         known.last = self.clock;
         known.met = known.met.saturating_add(times);
-        if known.tables.is_some() || known.met < OFTEN {
+        if known.met < OFTEN {
             return;
         }
-        known.tables = Comb::new(&known.key);
-        self.prepare_generator();
+        let width = if known.met < VERY_OFTEN { WIDTH } else { WIDE };
+        if known.tables.as_ref().is_none_or(|comb| comb.width() != width) {
+            known.tables = Comb::new(&known.key, width);
+        }
+        self.prepare_generator(times);
         let mut with_tables: Vec<&mut Known> = self
             .known
             .values_mut()

@@ -3,7 +3,7 @@
 use counterfoil::secp256k1::comb::{by_fours, by_ones, Comb, Job};
 use counterfoil::secp256k1::point::GENERATOR;
 use counterfoil::secp256k1::product::sum_of_products;
-use counterfoil::secp256k1::scalar::Scalar;
+use counterfoil::secp256k1::scalar::{places, Scalar};
 use counterfoil::secp256k1::short::{self, Short};
 use k256::elliptic_curve::ops::Reduce;
 use k256::ProjectivePoint;
@@ -22,7 +22,7 @@ fn theirs(bytes: &[u8; 32]) -> k256::Scalar {
 pub fn products(seed: u64, rounds: u64, counts: &Counts) {
     let random = &mut Random::new(seed, 10);
     let edges = edges();
-    let generator = Comb::new(&GENERATOR).expect("tables");
+    let generators = [8, 11, 13].map(|width| Comb::new(&GENERATOR, width).expect("tables"));
     let mut point = None;
     let mut points = 0;
     for round in 0..rounds {
@@ -30,7 +30,13 @@ pub fn products(seed: u64, rounds: u64, counts: &Counts) {
             let logarithm = random.bytes(&edges);
             let theirs = multiple(&logarithm);
             if let Some(affine) = ours(&theirs) {
-                point = Some((theirs, affine, Comb::new(&affine).expect("tables"), logarithm));
+                let width = 8 + random.below(4) as usize;
+                point = Some((
+                    theirs,
+                    affine,
+                    Comb::new(&affine, width).expect("tables"),
+                    logarithm,
+                ));
                 points += 1;
             }
         }
@@ -47,6 +53,7 @@ pub fn products(seed: u64, rounds: u64, counts: &Counts) {
         let wanted = ours(&(ProjectivePoint::GENERATOR * theirs(&a) + *their_point * theirs(&b)));
         let (a, b) = (Scalar::reduced(&a), Scalar::reduced(&b));
         assert_eq!(sum_of_products(&a, affine, &b).to_affine(), wanted);
+        let generator = &generators[random.below(3) as usize];
         assert_eq!(generator.sum_of_products(&a, comb, &b).to_affine(), wanted);
         counts.add("sums of products", 2);
     }
@@ -57,11 +64,12 @@ pub fn products(seed: u64, rounds: u64, counts: &Counts) {
 pub fn several(seed: u64, rounds: u64, counts: &Counts) {
     let random = &mut Random::new(seed, 12);
     let edges = edges();
-    let generator = Comb::new(&GENERATOR).expect("tables");
+    let generators = [8, 11].map(|width| Comb::new(&GENERATOR, width).expect("tables"));
+    let [generator, _] = &generators;
     // Of nothing there are no sums, however they are made.
-    assert_eq!(short::by_fours(&generator, &GENERATOR, &[]), Some(Vec::new()));
-    assert_eq!(by_fours(&generator, &GENERATOR, &[]), Some(Vec::new()));
-    assert_eq!(by_ones(&generator, &GENERATOR, &[]), Some(Vec::new()));
+    assert_eq!(short::by_fours(generator, &GENERATOR, &[]), Some(Vec::new()));
+    assert_eq!(by_fours(generator, &GENERATOR, &[]), Some(Vec::new()));
+    assert_eq!(by_ones(generator, &GENERATOR, &[]), Some(Vec::new()));
     for _ in 0..rounds {
         let start = ours(&multiple(&random.uniform())).expect("a point");
         let some = 1 + random.below(4) as usize;
@@ -85,11 +93,12 @@ pub fn several(seed: u64, rounds: u64, counts: &Counts) {
                 jobs.push(short::Job { a, other, b });
             }
         }
+        let generator = &generators[random.below(2) as usize];
         assert_eq!(
-            short::sums_of_products(&generator, &start, &jobs),
+            short::sums_of_products(generator, &start, &jobs),
             Some(wanted.clone())
         );
-        assert_eq!(short::by_fours(&generator, &start, &jobs), Some(wanted.clone()));
+        assert_eq!(short::by_fours(generator, &start, &jobs), Some(wanted.clone()));
         counts.add("sums of products by small tables", 2 * wanted.len() as u64);
     }
 }
@@ -107,23 +116,24 @@ pub fn exceptional(seed: u64, rounds: u64, counts: &Counts) {
         padded[32 - bytes.len()..].copy_from_slice(&bytes);
         padded
     };
-    let generator = Comb::new(&GENERATOR).expect("tables");
     let logarithm = random.uniform();
     let point = ours(&multiple(&logarithm)).expect("a point");
-    let comb = Comb::new(&point).expect("tables");
+    let combs = [(8, 8), (11, 10), (8, 10)].map(|(ones, others)| {
+        let comb = |point, width| Comb::new(point, width).expect("tables");
+        (comb(&GENERATOR, ones), comb(&point, others))
+    });
     // What each digit adds, as a multiple of the generator.
-    let addends = |a: &Scalar, b: &Scalar| -> Vec<BigInt> {
-        let digits = |scalar: &Scalar| {
-            let (digits, negative) = scalar.odd_digits();
-            digits.map(|digit| (2 * i32::from(digit) - 255) * if negative { -1 } else { 1 })
+    let addends = |a: &Scalar, b: &Scalar, (generator, comb): &(Comb, Comb)| -> Vec<BigInt> {
+        let digits = |scalar: &Scalar, width: usize| {
+            let (digits, negative) = scalar.odd_digits(width);
+            let signed = move |(place, digit): (usize, u16)| {
+                let value = BigInt::from(2 * i64::from(digit) + 1 - (1 << width)) << (width * place);
+                value * if negative { -1 } else { 1 }
+            };
+            digits.into_iter().take(places(width)).enumerate().map(signed)
         };
-        let (a, b) = (digits(a), digits(b));
-        let mut all = Vec::new();
-        for (place, (a, b)) in a.iter().zip(b).enumerate() {
-            all.push(BigInt::from(*a) << (8 * place));
-            all.push((BigInt::from(b) << (8 * place)) * number(&logarithm));
-        }
-        all
+        let others = digits(b, comb.width()).map(|value| value * number(&logarithm));
+        digits(a, generator.width()).chain(others).collect()
     };
     for round in 0..rounds {
         let lanes = 2 + random.below(6) as usize;
@@ -136,8 +146,10 @@ pub fn exceptional(seed: u64, rounds: u64, counts: &Counts) {
             })
             .collect();
         let chosen = random.below(lanes as u64) as usize;
-        let steps = addends(&factors[chosen].0, &factors[chosen].1);
-        let step = (round % 64) as usize;
+        let combs = &combs[random.below(3) as usize];
+        let (generator, comb) = combs;
+        let steps = addends(&factors[chosen].0, &factors[chosen].1, combs);
+        let step = round as usize % steps.len();
         let before: BigInt = steps[..step].iter().sum();
         let sign = if random.below(2) == 0 { 1 } else { -1 };
         let start = reduced(&steps[step] * sign - before);
@@ -148,14 +160,14 @@ pub fn exceptional(seed: u64, rounds: u64, counts: &Counts) {
             .iter()
             .map(|(a, b)| Job {
                 a: *a,
-                other: &comb,
+                other: comb,
                 b: *b,
             })
             .collect();
-        let sums = by_ones(&generator, &start_point, &jobs).expect("tables are whole");
-        assert_eq!(by_fours(&generator, &start_point, &jobs), Some(sums.clone()));
+        let sums = by_ones(generator, &start_point, &jobs).expect("tables are whole");
+        assert_eq!(by_fours(generator, &start_point, &jobs), Some(sums.clone()));
         for (lane, ((a, b), sum)) in factors.iter().zip(&sums).enumerate() {
-            let all = addends(a, b);
+            let all = addends(a, b, combs);
             let mut at = number(&start);
             let mut met = false;
             for addend in all.iter().chain([&-number(&start)]) {

@@ -1,6 +1,6 @@
 //! Scalars against big integers: products, inverses, and the ways to take them apart.
 
-use counterfoil::secp256k1::scalar::{Half, Scalar};
+use counterfoil::secp256k1::scalar::{places, Half, Scalar};
 use num_bigint::{BigInt, Sign};
 
 use crate::field;
@@ -96,10 +96,16 @@ pub fn functions(seed: u64, rounds: u64, counts: &Counts) {
         assert!(within(&l, 542), "{l}");
         let (low, high) = Half::of(&a);
         assert_eq!(value(&low) + (value(&high) << 128), va);
-        let (digits, negative) = a.odd_digits();
-        let sum = digits.iter().rev().fold(BigInt::from(0), |sum, digit| {
-            (sum << 8) + (2 * i32::from(*digit) - 255)
-        });
+        let width = 8 + random.below(9) as usize;
+        let (digits, negative) = a.odd_digits(width);
+        assert!(digits.iter().skip(places(width)).all(|digit| *digit == 0));
+        let sum = digits[..places(width)]
+            .iter()
+            .rev()
+            .fold(BigInt::from(0), |sum, digit| {
+                assert!(u32::from(*digit) < 1 << width);
+                (sum << width) + (2 * i64::from(*digit) + 1 - (1 << width))
+            });
         assert_eq!(reduced(if negative { -sum } else { sum }), a.to_be_bytes());
         counts.add("scalar splits", 3);
 

@@ -289,7 +289,8 @@ pub fn lists(seed: u64, rounds: u64, counts: &Counts) {
         if random.below(3) == 0 {
             signers[replaced] = Signer::new(random, &ring);
         }
-        let length = [0, 1, 5, 40, 300, 700][random.below(6) as usize];
+        // Beyond 1024 of one signer its tables are wide ones.
+        let length = [0, 1, 5, 40, 300, 700, 1400][random.below(7) as usize];
         let all_bad = random.below(10) == 0;
         let few = 1 + random.below(6) as usize;
         let mut claims = Vec::new();
