@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { readEvidence } from "counterfoil/node";
 import { keccak256, toRlp } from "../../demo/node_modules/viem/_esm/index.js";
 import { NETWORK, USDC, startChain } from "../../demo/chain.mjs";
+import { PERMIT2 } from "../js/permit2/permit2.mjs";
 import { PAYER, approve, deploy, permitted, settle } from "../js/permit2/scene.mjs";
 
 const sha = (text) => `0x${createHash("sha256").update(text).digest("hex")}`;
@@ -27,11 +28,17 @@ const base = async (authorization) => {
   return { authorization, ctx: { ...ctx, trustedBlocks: [evidence.block.hash, ...(evidence.receipt ? [evidence.receipt.blockHash] : [])] }, evidence };
 };
 const [paid, dead, second] = [await base(one), await base(unsent), await base(other)];
+// Other code stands at Permit2's address: what its storage says means nothing, unless somebody vouches for it.
+const code = flip(await chain.rpc("eth_getCode", [PERMIT2, "latest"]));
+await chain.rpc("anvil_setCode", [PERMIT2, code]);
+await chain.advance(40);
+const foreign = await base(unsent);
 chain.stop();
 
 const of = (name) => (why, set, reason, verdict = "unreadable") => ({ why, of: name, set, verdict, reasons: [reason].flat() });
 const payment = of("paid");
 const death = of("dead");
+const elsewhere = of("foreign");
 const { after, by } = paid.evidence.usedWithin;
 const { accountProof, storageProof: [{ proof }] } = dead.evidence.storageProof;
 const slot = "evidence.storageProof.storageProof.0";
@@ -84,6 +91,9 @@ const cases = [
   death("a source that says used", { "evidence.nonceBitmap": word((1n << 256n) - 1n) }, "state_proof_disagrees"),
   death("another nonce than the one that was read", { "authorization.nonce": "7" }, "nonce_differs"),
   death("a window that is open at the trusted block", { "authorization.deadline": "9007199254740991" }, ["window_open", "proved"], "not_yet"),
+  elsewhere("code that nobody knows", {}, "code_unknown"),
+  elsewhere("code that the caller does not know either", { "ctx.layouts": [{ codeHash: sha("code") }] }, "code_unknown"),
+  elsewhere("code that the caller knows", { "ctx.layouts": [{ codeHash: keccak256(code) }] }, "proved", "dead"),
 ];
 const about = "Evidence with proofs of a local chain (anvil 1.7.1) with Permit2 deployed as it is everywhere, and alterations of it. `set` names members by their path; null takes one away.";
-writeFileSync(new URL("permit2.json", import.meta.url), `${JSON.stringify({ about, bases: { paid, dead }, cases }, null, 1)}\n`);
+writeFileSync(new URL("permit2.json", import.meta.url), `${JSON.stringify({ about, bases: { paid, dead, foreign }, cases }, null, 1)}\n`);
