@@ -177,7 +177,7 @@ fn duplicates<'a>(purchases: &Purchases<'a>, found: &mut Vec<Finding>) -> Vec<Ow
                 Finding::new(
                     Code::DuplicateCharge,
                     Severity::Alert,
-                    "Money moved a second time for one purchase; the earlier transfer is kept and the amount of this one is owed back.",
+                    "Money moved a second time for one purchase: the first transfer stands as the payment, and the amount of the second one is owed back.",
                 ),
                 &[kept, transfer],
             );

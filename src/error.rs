@@ -267,7 +267,7 @@ registry! {
     AnswerNotStored "answer_not_stored" LookupReceipt Proven "Delivered before; the answer was too large to keep, only its digest is.";
     StateInvalid "state_invalid" FixInput None "The client state or event is not well formed or does not fit.";
     // outcomes that end a call
-    OutcomeUnknown "outcome_unknown" Wait Possible "The payment was sent and its end is not known yet.";
+    OutcomeUnknown "outcome_unknown" Wait Possible "The payment was sent and its outcome is not known yet.";
     PaymentRejected "payment_rejected" Wait Possible "The seller refused the payment but still holds an authorization that can land.";
     PaidNotDelivered "paid_not_delivered" Claim Proven "The money moved and the answer could not be had.";
     PaidWrongTerms "paid_wrong_terms" AskHuman Proven "A transfer happened under this nonce on other terms than signed.";

@@ -193,6 +193,8 @@ export interface Finding {
   amount?: Amount; asset?: Address; network?: Network;
   /** How much of `amount` went back, as the chain shows: of `duplicate_charge`, where `findConflicts` was given refunds. */
   refunded?: Amount;
+  /** Of `approval_needed`: whom it would pay, and the codes because of which a person is asked. */
+  payTo?: Address; reasons?: string[];
   /** Of plain calls. */
   tool?: string; key?: string;
   /** Names, or JSON Pointers, of the fields that differ. */

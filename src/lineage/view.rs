@@ -468,6 +468,13 @@ impl Shown<'_, '_> {
     }
 }
 
+/// Why a person is asked: codes that are known, whatever else the document says.
+fn reasons(asked: &Json) -> Option<Json> {
+    let known = |reason: &&Json| Code::ALL.iter().any(|code| reason.as_str() == Ok(code.as_str()));
+    let reasons = asked.get("reasons")?.as_array().ok()?;
+    Some(Json::Array(reasons.iter().filter(known).cloned().collect()))
+}
+
 /// Something to do that no finding tells of.
 fn action(intent_id: &str, code: Code, asked: Option<&Json>) -> Json {
     let fact = |name: &str| asked.and_then(|asked| asked.get(name)).cloned();
@@ -480,6 +487,8 @@ fn action(intent_id: &str, code: Code, asked: Option<&Json>) -> Json {
     .with_some("amount", fact("amount"))
     .with_some("asset", fact("asset"))
     .with_some("network", fact("network"))
+    .with_some("payTo", fact("payTo"))
+    .with_some("reasons", asked.and_then(reasons))
     .with("next", Json::text(code.next().as_str()))
     .with("why", Json::text(code.meaning()))
 }

@@ -22,10 +22,10 @@ const NONE = { needsApproval: 0, unknown: 0, conflict: 0, duplicateCharge: 0, no
 
 test("what has to be done comes first: what, how much, who, and the next safe step", async () => {
   const cases = [
-    [["charged-twice-buyer-a", "charged-twice-buyer-b"], { duplicateCharge: 1, refundOwed: 1 }, [/Charged twice/, /Weather in Oslo in May/, /Owed back to you\s*0\.01 USDC/, /Paid to\s*0x98[0-9a-zA-Z]{38}/, /The second transfer\s*0x[0-9a-f]{64}/, /Who can act\s*You/, /pay the second transfer back/]],
+    [["charged-twice-buyer-a", "charged-twice-buyer-b"], { duplicateCharge: 1, refundOwed: 1 }, [/Charged twice/, /Weather in Oslo in May/, /Owed back to you\s*0\.01 USDC/, /Paid to\s*0x98[0-9a-zA-Z]{38}/, /The first transfer\s*0x[0-9a-f]{64} stands/, /The second one\s*0x[0-9a-f]{64} is to come back/, /Do not pay again/, /Who can act\s*You/, /pay the second transfer back/]],
     [["paid-without-delivery"], { notDelivered: 1 }, [/Paid, and nothing was delivered/, /Fish prices/, /0\.02 USDC/, /Paid to\s*0x54[0-9a-zA-Z]{38}/, /towards the seller/, /Do not pay again/]],
-    [["unknown-in-flight"], { unknown: 1 }, [/Nobody knows yet whether this was paid/, /Map of the north/, /0\.03 USDC/, /Whoever runs the agent/, /Read the chain first/]],
-    [["needs-approval"], { needsApproval: 1 }, [/Waits for your approval/, /The complete atlas/, /0\.25 USDC/, /Approve or refuse it/]],
+    [["unknown-in-flight"], { unknown: 1 }, [/Nobody knows yet whether this was paid/, /Map of the north/, /0\.03 USDC/, /Sent to\s*0x39[0-9a-zA-Z]{38}/, /Whoever runs the agent/, /Do not pay again/, /Ask the chain whether it was paid/]],
+    [["needs-approval"], { needsApproval: 1 }, [/Waits for your approval/, /The complete atlas/, /0\.25 USDC/, /Would go to\s*0x[0-9a-zA-Z]{40}/, /Why you are asked\s*The price is above the cap for one call\./, /approve or refuse it with your key/]],
     [["all-well"], {}, [/Nothing for you to do/]],
   ];
   for (const [names, counted, said] of cases) {
@@ -115,7 +115,7 @@ test("the receipt of the selected payment opens beside the tree, and Escape puts
   const panel = page.locator("cf-panel");
   await panel.locator(".word").waitFor();
   assert.equal(await panel.locator(".word").textContent(), "Incomplete");
-  assert.match(await panel.innerText(), /Settled\s*by the chain/);
+  assert.match(await panel.innerText(), /Settled\s*the chain shows it/);
   await becomes(() => page.evaluate(() => document.activeElement.id), "panel-title");
   await page.keyboard.press("Escape");
   await panel.waitFor({ state: "hidden" });

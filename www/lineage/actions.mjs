@@ -4,7 +4,7 @@ import { element, symbol } from "../build.mjs";
 import { visibleAscii } from "../core.mjs";
 import { money, placeOf } from "./money.mjs";
 import { nameOf } from "./row.mjs";
-import { stepOf, titleOf, whoActs } from "./words.mjs";
+import { meaningOf, stepOf, titleOf, whoActs } from "./words.mjs";
 
 const AT_FIRST = 8;
 const ICONS = { approval_needed: "state-needs_approval", outcome_unknown: "state-unknown", duplicate_charge: "state-twice", paid_not_delivered: "state-missing" };
@@ -32,10 +32,11 @@ export function actionList(actions, rows, on) {
   return [list, more];
 }
 
-function actionOf({ code, severity, why, next, amount, asset, network, refunded, intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
+function actionOf({ code, severity, why, next, amount, asset, network, payTo, reasons, refunded, intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
   const intent = intents.get(ids[0]);
   const own = rows.filter((row) => row.kind === "attempt" && ids.includes(row.intentId));
   const row = own.find(({ owedBack }) => owedBack !== undefined && code === "duplicate_charge") ?? attempts.get(tries.at(-1)) ?? own[0];
+  const first = code === "duplicate_charge" ? own.find(({ owedBack, flags }) => owedBack === undefined && flags.includes(code)) : undefined;
   const stake = amount === undefined ? row && money(row.cost ?? "0", row.network, row.asset) : money(amount, network, asset);
   const pair = own.filter(({ flags }) => flags.includes(code)).slice(0, 2);
   const line = (name, content) => element("div", {}, element("dt", {}, name), element("dd", {}, content));
@@ -46,8 +47,10 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
     element("p", { class: "what" }, element("strong", {}, name), element("span", {}, ` ${why}`)),
     element("dl", {},
       stake ? line(MONEY[code] ?? "At stake", [stake, element("span", { class: "note" }, ` on ${placeOf(network ?? row?.network ?? "")}`), refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
-      row?.payTo ? line(code === "approval_needed" ? "Would go to" : "Paid to", element("code", {}, visibleAscii(row.payTo))) : undefined,
-      code === "duplicate_charge" && row?.transaction ? line("The second transfer", element("code", {}, visibleAscii(row.transaction))) : undefined,
+      payTo ?? row?.payTo ? line(TO[code] ?? "Paid to", element("code", {}, visibleAscii(payTo ?? row.payTo))) : undefined,
+      first?.transaction ? line("The first transfer", [element("code", {}, visibleAscii(first.transaction)), " stands"]) : undefined,
+      code === "duplicate_charge" && row?.transaction ? line("The second one", [element("code", {}, visibleAscii(row.transaction)), " is to come back"]) : undefined,
+      reasons?.length ? line("Why you are asked", reasons.map(meaningOf).join(" ")) : undefined,
       line("Who can act", whoActs(next, code)),
       line("Next safe step", STEPS[code] ?? stepOf(next))),
     element("p", { class: "ways" },
@@ -57,10 +60,11 @@ function actionOf({ code, severity, why, next, amount, asset, network, refunded,
 }
 
 const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid", approval_needed: "Would be paid", outcome_unknown: "Perhaps paid" };
+const TO = { approval_needed: "Would go to", outcome_unknown: "Sent to" };
 /** The same step as the core's, for a person who is not the agent. */
 const STEPS = {
-  approval_needed: "Approve or refuse it. Until you approve, nothing is signed and nothing is paid.",
-  duplicate_charge: "Ask the seller to pay the second transfer back, and show both transactions.",
-  paid_not_delivered: "Do not pay again. Send the seller the claim file, which whoever runs the agent gets from payer.claim, and ask for the answer or the money back.",
-  outcome_unknown: "Do not pay again. Read the chain first, which pays and signs nothing: npx counterfoil resume <journal> --rpc <network>=<url>",
+  approval_needed: "Look at the whole request, then approve or refuse it with your key. Until you approve, nothing is paid.",
+  duplicate_charge: "Do not pay again. Ask the seller to pay the second transfer back, and show both transactions.",
+  paid_not_delivered: ["Do not pay again. Whoever runs the agent makes the claim file (in code: ", element("code", {}, "payer.claim(intentId)"), "). Send it to the seller, and ask for the answer or the money back."],
+  outcome_unknown: ["Do not pay again. Ask the chain whether it was paid, which pays and signs nothing: ", element("code", {}, "npx counterfoil resume <journal> --rpc <network>=<url>")],
 };

@@ -41,13 +41,13 @@ function bar({ network, asset, settled, reserved, refundOwed, refunded, claimed 
     element("p", { class: "of-what" }, top ? element("strong", {}, nameOf(top)) : element("strong", {}, "Everything in these documents"), element("span", { class: "note" }, ` on ${placeOf(network)}`)),
     strip,
     element("dl", { class: "numbers" },
-      number("spent", "Spent", refundOwed === "0" ? "money that moved" : "money that moved, with what is owed back", settled),
+      number("spent", "Spent", refundOwed === "0" ? "money that moved" : "all that moved, the second transfer too", settled),
       number("reserved", "Reserved", "in flight or unknown: counts as spent until it is known", reserved),
       left === undefined
         ? element("div", { class: "number" }, element("dt", {}, "Left"), element("dd", {}, element("span", { class: "money" }, "–"), element("span", { class: "about" }, budgeted ? "budgets stand at their intents below" : "no budget was set")))
         : over === undefined ? number("left", "Left", `of a budget of ${say(cap)}`, left) : number("over", "Over budget", `the budget was ${say(cap)}`, over),
       claimed !== "0" ? number("owed", "Paid, not delivered", "the seller owes you the answer or this money", claimed) : undefined,
-      refundOwed !== "0" ? number("owed", "Owed back to you", "moved twice for one purchase", refundOwed)
-        : claimed !== "0" ? undefined : number("nothing-owed", "Owed back to you", "nothing was charged twice", refundOwed),
+      refundOwed !== "0" ? number("owed", "Refund owed to you", "moved twice for one purchase", refundOwed)
+        : claimed !== "0" ? undefined : number("nothing-owed", "Refund owed to you", "nothing was charged twice", refundOwed),
       refunded === "0" ? undefined : number("back", "Refunded", "the chain shows that it came back", refunded)));
 }

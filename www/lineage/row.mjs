@@ -70,8 +70,11 @@ export function rowOf(rows, at, { scale, crossed }) {
 
 const stateOf = (row) => [symbol(`state-${row.state}`), element("span", {}, STATES[row.state] ?? visible(row.state)), row.by ? element("span", { class: "by" }, SAID_BY[row.by]) : undefined];
 
+/** Whether it is the one transfer of several that stands. */
+const isThePayment = ({ kind, owedBack }, flag) => flag === "duplicate_charge" && kind === "attempt" && owedBack === undefined;
+
 /** Which of the transfers of one purchase it is. */
-const whichOf = ({ kind, owedBack }) => (kind !== "attempt" ? flagOf("duplicate_charge") : owedBack === undefined ? "First transfer: kept" : owedBack ? "Second transfer: owed back" : "Second transfer: came back");
+const whichOf = ({ kind, owedBack }) => (kind !== "attempt" ? flagOf("duplicate_charge") : owedBack === undefined ? "First: the payment" : owedBack ? "Second: owed back" : "Second: came back");
 
 const CELLS = {
   name: (row, { rows, at, parent }) => [
@@ -85,7 +88,7 @@ const CELLS = {
   cost: (row) => {
     if (row.kind === "intent" && row.budget !== undefined) {
       const { network, asset } = row.spent?.[0] ?? {};
-      return [element("span", { class: "of" }, "budget "), amountOf(row.budget, network, asset)];
+      return [element("span", { class: "of" }, "budget "), amountOf(row.budget, network, asset), asset === undefined ? "" : [" ", element("span", { class: "unit" }, unitOf(network, asset))]];
     }
     if (row.cost === undefined) return "";
     return [amountOf(row.cost, row.network, row.asset), " ", element("span", { class: "unit" }, unitOf(row.network, row.asset))];
@@ -93,6 +96,6 @@ const CELLS = {
   total: (row) => (row.runningTotal === undefined ? "" : amountOf(row.runningTotal, row.network, row.asset)),
   flags: (row, { crossed }) => [
     crossed ? element("span", { class: "flag over" }, "▲ budget passed here") : undefined,
-    ...row.flags.map((flag) => element("span", { class: "flag" }, `⚑ ${flag === "duplicate_charge" ? whichOf(row) : flagOf(flag)}`)),
+    ...row.flags.map((flag) => element("span", { class: isThePayment(row, flag) ? "flag calm" : "flag" }, `⚑ ${flag === "duplicate_charge" ? whichOf(row) : flagOf(flag)}`)),
   ],
 };

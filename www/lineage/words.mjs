@@ -16,7 +16,7 @@ export const STATES = {
 };
 
 /** Who says that it settled or failed. */
-export const SAID_BY = { chain: "by the chain", seller: "by the seller", journal: "by the journal alone" };
+export const SAID_BY = { chain: "the chain shows it", seller: "the seller says so", journal: "the journal alone says so" };
 
 /** Counter, word, and which rows it is about. */
 export const COUNTERS = {
@@ -25,7 +25,7 @@ export const COUNTERS = {
   conflict: ["Conflict", (row) => row.flags.some((flag) => CONFLICTS.includes(flag))],
   duplicateCharge: ["Charged twice", (row) => row.flags.includes("duplicate_charge")],
   notDelivered: ["Paid, not delivered", (row) => row.flags.includes("paid_not_delivered")],
-  refundOwed: ["Owed back to you", (row) => row.flags.includes("duplicate_charge") || Boolean(row.spent?.some(({ refundOwed }) => refundOwed !== "0"))],
+  refundOwed: ["Refund owed", (row) => row.flags.includes("duplicate_charge") || Boolean(row.spent?.some(({ refundOwed }) => refundOwed !== "0"))],
 };
 const CONFLICTS = ["payment_identifier_conflict", "transaction_claimed_twice", "paid_wrong_terms"];
 
@@ -58,7 +58,7 @@ export const flagOf = (code) => (Object.hasOwn(FLAGS, code) ? FLAGS[code] : titl
 
 const AGENT = "Whoever runs the agent: you, if it is yours";
 const WHO = {
-  ask_human: "You, or whoever may decide about this money",
+  ask_human: "You, if this money is yours to decide about",
   wait: "Nobody yet: time decides",
   read_chain: AGENT,
   resend_same: AGENT,
