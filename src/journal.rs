@@ -9,9 +9,12 @@
 //! of it, and it is dropped. Damage anywhere else is `journal_corrupt`: a file that lost what it once acknowledged
 //! must not decide about money.
 
+mod line;
+
 use crate::error::{Code, Error};
 use crate::json::{self, Json};
 use crate::{base64, digest, hex};
+pub(crate) use line::{Line, LineOp, Put};
 
 /// Domain tag of a line's hash.
 pub const TAG: &str = "counterfoil/journal/v1";
@@ -107,31 +110,6 @@ impl Op {
             }
         }
     }
-
-    pub(crate) fn from_line_json(json: &Json) -> Result<Op, Error> {
-        if json.get("delete").is_some() {
-            return Ok(Op {
-                key: json.read("key", Json::as_string)?,
-                put: None,
-            });
-        }
-        // `null` is a value here, so the member is looked up as it stands.
-        let put = json
-            .as_object()?
-            .iter()
-            .find(|(name, _)| name == "put")
-            .map(|(_, value)| value);
-        match put {
-            Some(value) => Ok(Op {
-                key: json.read("key", Json::as_string)?,
-                put: Some(Value::Text(value.to_canonical()?)),
-            }),
-            None => match Op::from_json(json)? {
-                Op { put: None, .. } => Err(Error::new(Code::MissingField, "put")),
-                op => Ok(op),
-            },
-        }
-    }
 }
 
 /// The line that records a commit, line feed included, and the head after it. Error: `number_out_of_range` never for values
@@ -204,7 +182,7 @@ pub fn open(bytes: &[u8]) -> Result<Opened, Error> {
                 needs_newline = end.is_none();
                 for op in ops {
                     match op.put {
-                        Some(value) => keys.insert(op.key, (head.seq, value)),
+                        Some(put) => keys.insert(op.key, (head.seq, put)),
                         None => keys.remove(&op.key),
                     };
                 }
@@ -220,7 +198,11 @@ pub fn open(bytes: &[u8]) -> Result<Opened, Error> {
     }
     let entries = keys
         .into_iter()
-        .map(|(key, (rev, value))| Entry { key, rev, value })
+        .map(|(key, (rev, put))| Entry {
+            key,
+            rev,
+            value: put.into(),
+        })
         .collect();
     Ok(Opened {
         entries,
@@ -236,22 +218,14 @@ fn is_part(line: &[u8], head: &Head) -> bool {
     !matches!(line.split_last(), Some((_, whole)) if read_line(whole, head).is_ok())
 }
 
-fn read_line(line: &[u8], head: &Head) -> Result<(Vec<Op>, [u8; 32]), Error> {
-    let corrupt = || Error::new(Code::JournalCorrupt, "");
-    let json = json::parse_bytes(line)?;
-    let hash: [u8; 32] = json.read("hash", Json::as_hex)?;
-    let ops = json.require("ops")?;
-    let body = line_body(head.seq + 1, &head.hash, ops.clone());
-    if json.read("v", Json::as_u64)? != 1 {
-        return Err(Error::new(Code::UnsupportedVersion, "v"));
-    }
+/// The operations of the next line, and its hash.
+fn read_line<'a>(line: &'a [u8], head: &Head) -> Result<(Vec<LineOp<'a>>, [u8; 32]), Error> {
+    let line = Line::read(json::utf8(line)?)?;
     // One text for one commit: what differs in a single byte is not this chain's next line.
-    let text = body
-        .clone()
-        .with("hash", Json::text(hex::encode(hash)))
-        .to_canonical()?;
-    if text.as_bytes() != line || digest::tagged(TAG, &body)? != hash {
-        return Err(corrupt());
+    let next = (line.seq, line.prev) == (head.seq + 1, head.hash)
+        && line.hash == digest::sha256(line.hashed().as_bytes());
+    match next {
+        true => Ok((line.ops, line.hash)),
+        false => Err(Error::new(Code::JournalCorrupt, "")),
     }
-    Ok((ops.as_list(Op::from_line_json)?, hash))
 }

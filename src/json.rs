@@ -4,10 +4,12 @@
 //! escapes are decoded), the literal text of a number, the order of members, lone surrogates. It is the crate `json`; a value, and what is read
 //! from one, stands here. A [`Json`] printed with [`Json::to_text`] keeps member order and number literals as they came.
 
+mod outline;
 mod read;
 mod write;
 
 pub use counterfoil_json::{MAX_DEPTH, MAX_LEN};
+pub use outline::{outline, Part};
 pub use read::{canonical_bytes, canonicalize, parse, parse_bytes, utf8};
 
 use crate::error::{Code, Error};

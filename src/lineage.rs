@@ -12,6 +12,7 @@ mod prov;
 mod verify;
 mod view;
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -37,10 +38,12 @@ pub struct Options {
     pub threshold: Option<Amount>,
     /// Without the nodes of the graph, which are longer than everything else.
     pub nodeless: bool,
+    /// With the report of [`verify()`] on each text, for which none of them is read again.
+    pub reports: bool,
 }
 
 impl Options {
-    /// Reads `{root?, refunds?, threshold?, nodes?}`. Errors: those of the fields with their path.
+    /// Reads `{root?, refunds?, threshold?, nodes?, reports?}`. Errors: those of the fields with their path.
     pub fn from_json(json: &Json) -> Result<Options, Error> {
         Ok(Options {
             root: json.read_opt("root", Json::as_string)?,
@@ -49,6 +52,7 @@ impl Options {
                 .unwrap_or_default(),
             threshold: json.read_opt("threshold", Amount::from_json)?,
             nodeless: json.read_opt("nodes", Json::as_bool)? == Some(false),
+            reports: json.read_opt("reports", Json::as_bool)? == Some(true),
         })
     }
 }
@@ -60,7 +64,20 @@ pub fn lineage(texts: &[&str], options: &Options) -> Result<Json, Error> {
     let read = sources.records()?;
     let purchases = purchase::purchases(&read)?;
     let family = Family::rooted(&read, &sources.bundles, options)?;
-    view::view(&family, &purchases, &sources.chains, options)
+    let shown = view::view(&family, &purchases, &sources, options)?;
+    if !options.reports {
+        return Ok(shown);
+    }
+    let mut reports = Vec::new();
+    for (index, source) in sources.list.iter().enumerate() {
+        let within = |error: Error| error.within(&format!("bundles[{index}]"));
+        let report = match sources.list.as_slice() {
+            [_] => verify::report(source, &sources.bundles, &family, &purchases),
+            _ => verify::alone(source, &sources.bundles, &read),
+        };
+        reports.push(report.map_err(within)?);
+    }
+    Ok(shown.with("reports", Json::Array(reports)))
 }
 
 /// The graph behind it as a PROV-JSON document. Errors: those of [`lineage`].
@@ -75,47 +92,61 @@ pub fn prov(texts: &[&str], options: &Options) -> Result<Json, Error> {
     Ok(prov::document(&node::nodes(&family, &members, &back)?))
 }
 
-/// The bundles, and the chains of those that came as journals.
+/// What the texts hold, put together.
 struct Sources<'a> {
     bundles: Vec<Json>,
-    /// Which text each bundle came from.
-    from: Vec<usize>,
-    chains: Vec<Option<Chain<'a>>>,
+    /// The texts.
+    list: Vec<Source<'a>>,
+}
+
+/// One text: which of the bundles come from it, and its chain where it is a journal.
+struct Source<'a> {
+    bundles: Range<usize>,
+    chain: Option<Chain<'a>>,
 }
 
 impl<'a> Sources<'a> {
     fn read(texts: &[&'a str]) -> Result<Sources<'a>, Error> {
         let mut sources = Sources {
             bundles: Vec::new(),
-            from: Vec::new(),
-            chains: Vec::new(),
+            list: Vec::new(),
         };
         for (index, text) in texts.iter().enumerate() {
             let within = |error: Error| error.within(&format!("bundles[{index}]"));
-            match chain::is_journal(text) {
+            let first = sources.bundles.len();
+            let chain = match chain::is_journal(text) {
                 true => {
                     let mut chain = chain::read(text);
-                    for bundle in bundles_of(core::mem::take(&mut chain.latest)).map_err(within)? {
-                        sources.bundles.push(bundle);
-                        sources.from.push(index);
-                    }
-                    sources.chains.push(Some(chain));
+                    let latest = core::mem::take(&mut chain.latest);
+                    sources.bundles.extend(bundles_of(latest).map_err(within)?);
+                    Some(chain)
                 }
                 false => {
                     sources.bundles.push(json::parse(text).map_err(within)?);
-                    sources.from.push(index);
-                    sources.chains.push(None);
+                    None
                 }
-            }
+            };
+            sources.list.push(Source {
+                bundles: first..sources.bundles.len(),
+                chain,
+            });
         }
         Ok(sources)
     }
 
+    fn chains(&self) -> impl Iterator<Item = &Chain<'a>> {
+        self.list.iter().filter_map(|source| source.chain.as_ref())
+    }
+
     fn records(&self) -> Result<Vec<(Address, Vec<Record<'_>>)>, Error> {
-        let read = self.bundles.iter().zip(&self.from).map(|(bundle, index)| {
-            record::bundle(bundle).map_err(|error| error.within(&format!("bundles[{index}]")))
-        });
-        read.collect()
+        let mut read = Vec::new();
+        for (index, source) in self.list.iter().enumerate() {
+            for bundle in self.bundles.get(source.bundles.clone()).unwrap_or_default() {
+                let records = record::bundle(bundle);
+                read.push(records.map_err(|error| error.within(&format!("bundles[{index}]")))?);
+            }
+        }
+        Ok(read)
     }
 }
 

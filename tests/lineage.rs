@@ -191,8 +191,12 @@ fn a_journal_that_was_tampered_with_is_named_as_such() {
     let at = 4;
     let rewritten = lines[at].replace("30000", "90000");
     assert_ne!(rewritten, lines[at]);
-    let rehashed = {
-        let line = json::parse(rewritten.trim_end()).unwrap().without("hash");
+    let rehashed = |line: &str, prev: Option<String>| {
+        let line = json::parse(line.trim_end()).unwrap().without("hash");
+        let line = match prev {
+            Some(prev) => line.without("prev").with("prev", Json::String(prev)),
+            None => line,
+        };
         let hash = digest::tagged("counterfoil/journal/v1", &line).unwrap();
         format!(
             "{}\n",
@@ -226,9 +230,39 @@ fn a_journal_that_was_tampered_with_is_named_as_such() {
         );
     }
     let spliced = [&other.lines[..at], &lines[at..]].concat().concat();
+    let prev = |at: usize| text(&json::parse(lines[at].trim_end()).unwrap(), "prev").to_owned();
+    let elsewhere = format!("0x{}", "5a".repeat(32));
+    let foreign = [&lines[..at], &other.lines[at..=at], &lines[at..]]
+        .concat()
+        .concat();
     let rows = [
         (with(at, &rewritten), "journal.hash", "rewritten, line 5"),
-        (with(at, &rehashed), "journal.order", "spliced, line 6"),
+        (
+            with(at, &rehashed(&rewritten, None)),
+            "journal.order",
+            "spliced, line 6",
+        ),
+        (
+            with(at, &lines[at].replace(&prev(at), &elsewhere)),
+            "journal.hash",
+            "rewritten, line 5",
+        ),
+        (
+            with(at, &rehashed(&lines[at], Some(elsewhere))),
+            "journal.order",
+            "spliced, line 5",
+        ),
+        (
+            with(at, &rehashed(&lines[at], Some(prev(at - 1)))),
+            "journal.order",
+            "reordered, line 5",
+        ),
+        (foreign, "journal.order", "spliced, line 5"),
+        (
+            with(at, &lines[at].replacen("{\"hash\"", "{\"a\":1,\"hash\"", 1)),
+            "journal.form",
+            "malformed, line 5",
+        ),
         (spliced, "journal.order", "spliced, line 5"),
         (swapped.concat(), "journal.order", "reordered, line 5"),
         (repeated.concat(), "journal.order", "reordered, line 5"),
@@ -288,6 +322,32 @@ fn a_forged_end_is_not_believed() {
     let row = rows(&view).last().unwrap();
     assert_eq!(text(row, "state"), "unknown");
     assert!(row.to_text().contains("unproven_state"));
+}
+
+// ---------------------------------------------------------------- where a budget was passed
+
+/// Room for 30000, map for 10000: the root and the child have a budget each.
+#[test]
+fn the_payment_that_passes_a_budget_is_told() {
+    let (town, _) = trip();
+    let cases = [
+        ("40000", "40000", [false, false]),
+        ("39999", "40000", [false, true]),
+        ("50000", "39999", [false, true]),
+        ("39999", "29999", [true, true]),
+        ("29999", "29999", [true, false]),
+    ];
+    for (root, hotel, expected) in cases {
+        let view = view(&[&placed(&town.bundle(), |places| {
+            places[0].set("budget", Json::text(root));
+            places[1].set("budget", Json::text(hotel));
+        })]);
+        let attempts = rows(&view).iter().filter(|row| row.get("attemptId").is_some());
+        let told: Vec<bool> = attempts
+            .map(|row| row.get("passesBudget") == Some(&Json::Bool(true)))
+            .collect();
+        assert_eq!(told, expected, "{root}, {hotel}");
+    }
 }
 
 // ---------------------------------------------------------------- lineage that was forged

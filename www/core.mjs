@@ -4,6 +4,6 @@
 export { sha256 } from "./counterfoil/src/hashes.mjs";
 export { cut, inUnits, networkName, visible, visibleAscii, visibleLines } from "./counterfoil/src/display.mjs";
 export { CounterfoilError } from "./counterfoil/src/errors.mjs";
-export { approvalDocument, refusalDocument, lineage, lineageProv, load, loadJws, verifyLineage, verifyReceipt } from "./counterfoil/src/verify.mjs";
+export { approvalDocument, refusalDocument, lineage, lineageProv, load, loadJws, verifyReceipt } from "./counterfoil/src/verify.mjs";
 export { callAny } from "./counterfoil/src/boundary.mjs";
 export { jwsMissed } from "./counterfoil/src/jws.mjs";

@@ -7,10 +7,14 @@ export function follow(path, lineage) {
   show("lineage");
   const told = document.querySelector("[data-part=brought]");
   let first = true;
-  const read = async () => {
-    const answer = await fetch(`${path}/documents`, { cache: "no-store" });
+  const got = async (what) => {
+    const answer = await fetch(`${path}/${what}`, { cache: "no-store" });
     if (!answer.ok) throw new Error(String(answer.status));
-    const documents = await answer.json();
+    return answer;
+  };
+  const read = async () => {
+    const names = await (await got("documents")).json();
+    const documents = await Promise.all(names.map(async (name, at) => ({ name, bytes: new Uint8Array(await (await got(`documents/${at}`)).arrayBuffer()) })));
     await (first ? lineage.open(documents) : lineage.refresh(documents));
     first = false;
   };

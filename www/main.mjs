@@ -26,7 +26,6 @@ const verdict = document.querySelector("cf-verdict");
 const intake = document.querySelector("cf-intake");
 const report = document.querySelector("cf-report");
 const lineage = document.querySelector("cf-lineage");
-const decode = (bytes) => new TextDecoder().decode(bytes);
 
 /** Checks what is in the places now. */
 function check() {
@@ -46,7 +45,7 @@ function asLineage(files, { always = false } = {}) {
   if (!always && !kinds.includes("journal") && bundles < (view() === "lineage" ? 1 : 2)) return false;
   const wanted = always ? files : files.filter((_, at) => ["journal", "bundle"].includes(kinds[at]));
   show("lineage");
-  lineage.open(wanted.map(({ name, bytes }) => ({ name, text: decode(bytes) })), { together: true });
+  lineage.open(wanted, { together: true });
   return true;
 }
 
@@ -95,7 +94,7 @@ async function brought() {
       type: "button", class: "button strong",
       onclick: () => {
         told.replaceChildren();
-        lineage.open(documents);
+        lineage.open(documents.map(({ name, text }) => ({ name, bytes: new TextEncoder().encode(text) })));
       },
     }, "Check what the link holds"));
 }

@@ -10,7 +10,7 @@ use crate::Fault;
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
     /// How it is written.
-    pub(crate) written: &'a str,
+    pub written: &'a str,
     /// Whether escapes are in it.
     pub(crate) escaped: bool,
 }

@@ -4,7 +4,7 @@
 import { CounterfoilError } from "./errors.mjs";
 import { enter, enterAny, enterBulk, modules } from "./wasm.mjs";
 
-const LARGEST_ATTACHMENT = 1 << 29;
+const LARGEST_ATTACHMENT = 3 * 2 ** 29;
 const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get;
 
 /** True for a Uint8Array of any realm, and for nothing that only looks like one. */

@@ -45,7 +45,7 @@ export function findConflicts(bundles, options = {}) {
 
 export function verifyLineage(bundle) {
   const { lengths: [length], bytes } = documents([bundle], () => "bundle");
-  return callAny("verifyLineage", { bundle: length }, bytes);
+  return callBulk("verifyLineage", { bundle: length }, bytes);
 }
 
 export function lineage(bundles, options) {
@@ -57,9 +57,9 @@ export function lineageProv(bundles, options) {
 }
 
 function lineageCall(name, bundles, options = {}) {
-  const { root, refunds, threshold, nodes } = object(options, "options");
+  const { root, refunds, threshold, nodes, reports } = object(options, "options");
   const { lengths, bytes } = texts(bundles);
-  return callAny(name, { bundles: lengths, root, refunds, threshold, nodes }, bytes);
+  return callBulk(name, { bundles: lengths, root, refunds, threshold, nodes, reports }, bytes);
 }
 
 function texts(bundles) {

@@ -82,10 +82,10 @@ export function verifyLineage(bundle: string | Uint8Array): Report;
 /**
  * The lineage in one or several bundles and journal files, to be shown. A record that stands in two of them counts once; their order does not matter. States are computed from what was
  * signed, answered and read. `threshold`: above this a person is asked for one payment; several just below it are told (`drift_split`). `nodes: false`: without them, which are most of
- * the work and of the memory where there is very much.
+ * the work and of the memory where there is very much. `reports: true`: with the report of `verifyLineage` on each of them, for which none is read again.
  */
 export function lineage(bundles: (string | Uint8Array)[], options?: {
-  root?: string; threshold?: Amount; nodes?: boolean;
+  root?: string; threshold?: Amount; nodes?: boolean; reports?: boolean;
   refunds?: { refund: Refund; evidence: TransactionEvidence | TransactionEvidence[] }[];
 }): LineageView;
 /**
@@ -114,6 +114,8 @@ export interface LineageView {
   flags: Finding[];
   /** Of each journal file its last line, and what is wrong with its chain. */
   journals: { seq: number; hash: Hex; torn: boolean; fault?: "malformed" | "rewritten" | "reordered" | "truncated" | "spliced"; line?: number }[];
+  /** Of each bundle, where they were asked for. */
+  reports?: Report[];
 }
 export interface LineageCost { network: Network; asset: Address; settled: Amount; reserved: Amount; refundOwed: Amount; refunded: Amount }
 export interface LineageNode {
@@ -134,6 +136,8 @@ export interface LineageRow {
   network?: Network; asset?: Address; payTo?: Address; transaction?: Hex; traceparent?: string;
   /** Of an attempt: what counts as spent of it; and of all rows up to this one. */
   cost?: Amount; counts?: boolean; runningTotal?: Amount;
+  /** With it what counts below an intent came to more than its budget. */
+  passesBudget?: true;
   /** Its transfer was not the first for what was bought: it is owed back, or, where false, came back. */
   owedBack?: boolean;
   /** Of an intent and all below it. */

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::digest;
-use crate::error::{Code, Error};
-use crate::journal::{Op, Value, TAG};
-use crate::json::{self, Json};
+use crate::journal::{Line, LineOp, Put};
+use crate::json;
 use crate::sorting::set;
 
 /// What is wrong with a journal's chain.
@@ -54,14 +53,19 @@ struct Link {
     at: u64,
     seq: u64,
     prev: [u8; 32],
+    /// As it names itself.
     hash: [u8; 32],
+    /// As its content is hashed.
     own: [u8; 32],
 }
+
+/// How many lines are hashed together.
+const TOGETHER: usize = 64;
 
 /// Whether a text looks like a journal.
 pub fn is_journal(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
-    json::parse(first).is_ok_and(|json| json.get("ops").is_some() && json.get("prev").is_some())
+    json::outline(first, 1).is_ok_and(|line| line.get("ops").is_some() && line.get("prev").is_some())
 }
 
 /// Reads a journal. Errors: none for what is wrong with it; that is in the chain.
@@ -73,22 +77,34 @@ pub fn read(text: &str) -> Chain<'_> {
         head: (0, [0; 32]),
     };
     let mut links = Vec::new();
+    let mut unhashed = Vec::new();
     let mut texts = (1..).zip(text.split('\n')).peekable();
     while let Some((at, text)) = texts.next() {
         let last = texts.peek().is_none();
         if last && text.is_empty() {
             continue;
         }
-        match line(at, text) {
-            Ok((link, ops)) => {
-                links.push(link);
-                chain.take(text, ops);
+        match Line::read(text) {
+            Ok(line) => {
+                links.push(Link {
+                    at,
+                    seq: line.seq,
+                    prev: line.prev,
+                    hash: line.hash,
+                    own: [0; 32],
+                });
+                unhashed.push(line.hashed());
+                if unhashed.len() == TOGETHER {
+                    hash(&mut unhashed, &mut links);
+                }
+                chain.take(line.ops);
             }
             // What a crash leaves: it was never acknowledged.
             Err(_) if last => chain.torn = true,
             Err(_) => chain.found(Fault::Malformed, at),
         }
     }
+    hash(&mut unhashed, &mut links);
     let known = set(links.iter().map(|link| link.hash));
     let mut before = (0, [0; 32]);
     for line in &links {
@@ -111,17 +127,22 @@ pub fn read(text: &str) -> Chain<'_> {
     chain
 }
 
+/// Hashes what the last links are to be the hashes of.
+fn hash(texts: &mut Vec<String>, links: &mut [Link]) {
+    let bytes: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let digests = digest::sha256_of_all(&bytes);
+    for (link, own) in links.iter_mut().rev().zip(digests.into_iter().rev()) {
+        link.own = own;
+    }
+    texts.clear();
+}
+
 impl<'a> Chain<'a> {
-    fn take(&mut self, line: &'a str, ops: Vec<Op>) {
+    fn take(&mut self, ops: Vec<LineOp<'a>>) {
         for op in ops {
             match op.put {
-                Some(Value::Text(text)) => {
-                    // A line is canonical, and so is what is put in it.
-                    let stands = line.find(&text).and_then(|at| line.get(at..at + text.len()));
-                    let text = stands.map_or(Cow::Owned(text), Cow::Borrowed);
-                    self.latest.insert(op.key, text);
-                }
-                Some(Value::Bytes(_)) | None => drop(self.latest.remove(&op.key)),
+                Some(Put::Text(text)) => drop(self.latest.insert(op.key, text)),
+                Some(Put::Bytes(_)) | None => drop(self.latest.remove(&op.key)),
             }
         }
     }
@@ -131,20 +152,4 @@ impl<'a> Chain<'a> {
             self.fault = Some((fault, at));
         }
     }
-}
-
-fn line(at: u64, text: &str) -> Result<(Link, Vec<Op>), Error> {
-    let json = json::parse(text)?;
-    if json.read("v", Json::as_u64)? != 1 || json.to_canonical()? != text {
-        return Err(Error::new(Code::JournalCorrupt, ""));
-    }
-    let ops = json.read("ops", |ops| ops.as_list(Op::from_line_json))?;
-    let link = Link {
-        at,
-        seq: json.read("seq", Json::as_u64)?,
-        prev: json.read("prev", Json::as_hex)?,
-        hash: json.read("hash", Json::as_hex)?,
-        own: digest::tagged(TAG, &json.without("hash"))?,
-    };
-    Ok((link, ops))
 }

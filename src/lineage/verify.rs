@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use super::chain::{Chain, Fault};
 use super::cost::{self, Costs, Slot, Slots};
 use super::family::{list, Family, Member};
-use super::Sources;
+use super::{Source, Sources};
+use crate::address::Address;
 use crate::amount::Amount;
 use crate::approval::{request_hash, Answer, Approval, Refusal};
-use crate::conflict::{self, purchase};
+use crate::conflict::{self, purchase, Purchases};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::intent;
 use crate::json::Json;
 use crate::receipt::checks::Checks;
+use crate::receipt::record::Record;
 use crate::receipt::Subject;
 use crate::tree::Broken;
 
@@ -31,21 +33,45 @@ pub fn verify(text: &str) -> Result<Json, Error> {
     let unplaced = |error: Error| Error::new(error.code, error.field.replacen("bundles[0].", "", 1));
     let sources = Sources::read(&[text]).map_err(unplaced)?;
     let read = sources.records().map_err(unplaced)?;
-    let purchases = purchase::purchases(&read).map_err(unplaced)?;
-    let family = Family::new(&read, &sources.bundles).map_err(unplaced)?;
+    let report = sources.list.first();
+    let report = report.map(|source| alone(source, &sources.bundles, &read));
+    report.unwrap_or(Ok(Json::Null)).map_err(unplaced)
+}
+
+/// The same on one of several texts, by what stands in it alone. Errors: those of the places.
+pub(super) fn alone(
+    source: &Source,
+    bundles: &[Json],
+    read: &[(Address, Vec<Record>)],
+) -> Result<Json, Error> {
+    let own = source.bundles.clone();
+    let read = read.get(own.clone()).unwrap_or_default();
+    let purchases = purchase::purchases(read)?;
+    let bundles = bundles.get(own).unwrap_or_default();
+    let family = Family::new(read, bundles)?;
+    report(source, bundles, &family, &purchases)
+}
+
+/// The report on a text, of whose bundles these are made. Error: `number_out_of_range`.
+pub(super) fn report(
+    source: &Source,
+    bundles: &[Json],
+    family: &Family,
+    purchases: &Purchases,
+) -> Result<Json, Error> {
     let mut checks = Checks::default();
     checks.pass("format");
-    let chain = sources.chains.iter().flatten().next();
+    let chain = source.chain.as_ref();
     journal(chain, &mut checks);
-    identity(&family, &mut checks)?;
-    tree(&family, &mut checks);
-    let (_, back) = conflict::findings(&purchases, &[]);
-    let slots = cost::slots(&purchases);
-    let own = cost::own(&purchases, &slots, &back);
-    let sums = cost::cumulative(&family, &own);
-    let signers = approvals(&sources.bundles, &mut checks);
-    budgets(&family, &sums, &sources.bundles, &mut checks);
-    states(&family, &slots, &mut checks);
+    identity(family, &mut checks)?;
+    tree(family, &mut checks);
+    let (_, back) = conflict::findings(purchases, &[]);
+    let slots = cost::slots(purchases);
+    let own = cost::own(purchases, &slots, &back);
+    let sums = cost::cumulative(family, &own);
+    let signers = approvals(bundles, &mut checks);
+    budgets(family, &sums, bundles, &mut checks);
+    states(family, &slots, &mut checks);
     let total = cost::total(own.values());
     let facts = Json::object([
         (
@@ -224,11 +250,15 @@ fn approvals(bundles: &[Json], checks: &mut Checks) -> Vec<String> {
     for refused in bundles.iter().flat_map(|bundle| list(bundle, "refused")) {
         let read = refused.read("refusal", |document| {
             let (refusal, signature) = Refusal::from_json(document)?;
-            Ok((refusal.recover(&signature)?, refusal.request))
+            let signer = refusal.recover(&signature)?;
+            Ok((signer, refusal.request, refusal.intent_id))
         });
         let asked = refused.get("request").and_then(|asked| request_hash(asked).ok());
         match read {
-            Ok((signer, request)) if asked == Some(request) => {
+            Ok((_, _, intent)) if refused.get("intentId") != Some(&Json::String(intent.clone())) => {
+                wrong = wrong.or(Some(Code::ApprovalOtherIntent.meaning()));
+            }
+            Ok((signer, request, _)) if asked == Some(request) => {
                 if !signers.contains(&signer.to_string()) {
                     signers.push(signer.to_string());
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::chain::Chain;
 use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
 use super::family::{time, Family, Member};
-use super::{drift, node, Options};
+use super::{drift, node, Options, Sources};
 use crate::amount::Amount;
 use crate::conflict::purchase::{SlotKey, Transfer};
 use crate::conflict::{self, Purchases};
@@ -53,14 +53,24 @@ struct Shown<'b, 'a> {
     /// What is owed back, by the nonce under which it moved.
     owed: BTreeMap<&'b SlotKey, Back>,
     running: BTreeMap<Token, Amount>,
+    /// The budgets above the next row, the innermost last.
+    open: Vec<Open>,
     rows: Vec<Json>,
+}
+
+/// A budget, and what the rows below it cost so far.
+struct Open {
+    depth: usize,
+    budget: Amount,
+    sums: BTreeMap<Token, Amount>,
+    passed: bool,
 }
 
 /// See [`super::lineage`].
 pub(super) fn view(
     family: &Family,
     purchases: &Purchases,
-    chains: &[Option<Chain<'_>>],
+    sources: &Sources,
     options: &Options,
 ) -> Result<Json, Error> {
     let (mut findings, back) = conflict::findings(purchases, &options.refunds);
@@ -87,6 +97,7 @@ pub(super) fn view(
             (&one.slot, if returned { Back::Returned } else { Back::Open })
         })),
         running: BTreeMap::new(),
+        open: Vec::new(),
         rows: Vec::new(),
     };
     let mut actions = Vec::new();
@@ -183,10 +194,7 @@ pub(super) fn view(
             Json::Array(view.findings.iter().map(Finding::to_json).collect()),
         ),
         ("rows", Json::Array(view.rows)),
-        (
-            "journals",
-            Json::Array(chains.iter().flatten().map(journal).collect()),
-        ),
+        ("journals", Json::Array(sources.chains().map(journal).collect())),
     ]))
 }
 
@@ -240,6 +248,13 @@ impl Shown<'_, '_> {
             .filter_map(|record| time(record.json, "updatedAt"))
             .max();
         let budget = place.and_then(|place| place.budget);
+        self.open.retain(|open| open.depth < depth);
+        self.open.extend(budget.map(|budget| Open {
+            depth,
+            budget,
+            sums: BTreeMap::new(),
+            passed: false,
+        }));
         let over = |budget: Amount| spent.values().any(|cost| cost.spent() > budget);
         let mut flags = self.flags(member.id);
         if budget.is_some_and(over) {
@@ -438,12 +453,15 @@ impl Shown<'_, '_> {
             if let Some(token) = token {
                 let running = self.running.entry(token.clone()).or_insert(Amount::ZERO);
                 *running = running.saturating_add(cost.spent());
+                let running = *running;
+                let passes = self.passes(&token, cost.spent());
                 row = row
                     .with("network", token.0.to_json())
                     .with("asset", token.1.to_json())
                     .with("cost", cost.spent().to_json())
                     .with("counts", Json::Bool(cost.spent() > Amount::ZERO))
-                    .with("runningTotal", running.to_json());
+                    .with("runningTotal", running.to_json())
+                    .with_some("passesBudget", passes.then_some(Json::Bool(true)));
             }
             self.rows.push(row.with("flags", Json::Array(flags)));
             if state == UNKNOWN {
@@ -453,6 +471,20 @@ impl Shown<'_, '_> {
                 );
             }
         }
+    }
+
+    /// Whether with this cost what counts below a budget above is more than the budget, and was not before.
+    fn passes(&mut self, token: &Token, cost: Amount) -> bool {
+        let mut passes = false;
+        for open in &mut self.open {
+            let sum = open.sums.entry(token.clone()).or_insert(Amount::ZERO);
+            *sum = sum.saturating_add(cost);
+            if *sum > open.budget && !open.passed {
+                open.passed = true;
+                passes = true;
+            }
+        }
+        passes
     }
 
     /// The codes of the findings about an intent or an attempt.

@@ -194,8 +194,16 @@ test("what waits for a person is refused: the call ends, asks the same no more, 
   const bundle = await payer.export();
   await payer.close();
   assert.equal(verifyLineage(bundle).checks.find(({ id }) => id === "lineage.approvals").state, "pass");
-  const forged = JSON.stringify({ ...JSON.parse(bundle), refused: JSON.parse(bundle).refused.map((one) => ({ ...one, request: { ...one.request, amount: "1" } })) });
-  assert.equal(verifyLineage(forged).checks.find(({ id }) => id === "lineage.approvals").state, "fail");
+  const forged = (change) => verifyLineage(JSON.stringify({ ...JSON.parse(bundle), refused: JSON.parse(bundle).refused.map((one) => ({ ...one, ...change(one) })) }));
+  const elsewhere = [
+    [({ request }) => ({ request: { ...request, amount: "1" } }), /a request that does not stand here/],
+    [() => ({ intentId: `0x${"0a".repeat(32)}` }), /an intent that this request does not belong to/],
+  ];
+  for (const [change, words] of elsewhere) {
+    const { state, why } = forged(change).checks.find(({ id }) => id === "lineage.approvals");
+    assert.equal(state, "fail");
+    assert.match(why, words);
+  }
   assert.deepEqual(lineage([bundle]).nodes.filter(({ kind }) => kind === "refusal").map(({ actor, hash }) => [actor, hash]), [["person", refusal.hash]]);
   // Another price is another question.
   price = "31000";

@@ -69,8 +69,9 @@ export function launch() {
   });
 }
 
-/** That nothing is wider than the window, nothing happened that must not, and axe finds nothing. */
+/** That nothing is wider than the window, nothing happened that must not, no value was told in place of its text, and axe finds nothing. */
 export async function assertAccessible(page, trouble, width) {
+  assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /\[object |\bundefined\b|\bNaN\b/);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= width, `${wide} wide in a window of ${width}`);
   assert.deepEqual(trouble, []); // before axe, which makes elements of its own

@@ -72,22 +72,25 @@ test("another host, another path, another method and another origin get nothing 
   const { url, file } = await inspect(t);
   const secret = JSON.parse(readFileSync(file, "utf8").split("\n")[1]).hash;
   const { origin, port, host } = new URL(url);
-  const good = await ask(`${url}/documents`);
+  assert.deepEqual(JSON.parse((await ask(`${url}/documents`)).text), ["agent.jsonl"]);
+  const good = await ask(`${url}/documents/0`);
   assert.equal(good.status, 200);
   assert.ok(good.text.includes(secret));
   assert.equal(good.headers["cache-control"], "no-store");
   assert.equal(good.headers["access-control-allow-origin"], undefined);
   assert.equal(good.headers["cross-origin-resource-policy"], "same-origin");
   const refused = [
-    [`${url}/documents`, { headers: { host: `evil.example:${port}` } }, 421],
-    [`${url}/documents`, { headers: { host: `localhost:${port}` } }, 421],
-    [`${url}/documents`, { headers: { host: `${host}.evil.example` } }, 421],
+    [`${url}/documents/0`, { headers: { host: `evil.example:${port}` } }, 421],
+    [`${url}/documents/0`, { headers: { host: `localhost:${port}` } }, 421],
+    [`${url}/documents/0`, { headers: { host: `${host}.evil.example` } }, 421],
     [`${origin}/documents`, {}, 404],
     [`${origin}/${"0".repeat(32)}/documents`, {}, 404],
     [`${url}/../../etc/passwd`, {}, 404],
-    [`${url}/documents?x`, {}, 404],
-    [`${url}/documents`, { method: "POST" }, 405],
-    [`${url}/documents`, { method: "DELETE" }, 405],
+    [`${url}/documents/0?x`, {}, 404],
+    [`${url}/documents/1`, {}, 404],
+    [`${origin}/documents/0`, {}, 404],
+    [`${url}/documents/0`, { method: "POST" }, 405],
+    [`${url}/documents/0`, { method: "DELETE" }, 405],
     [origin, {}, 404],
   ];
   for (const [to, how, status] of refused) {

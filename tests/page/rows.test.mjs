@@ -1,8 +1,8 @@
-// Which rows are shown, and where a running sum passed a budget: written by hand, without a browser.
+// Which rows are shown: written by hand, without a browser.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Rows, crossings } from "../../www/lineage/rows.mjs";
+import { Rows } from "../../www/lineage/rows.mjs";
 
 const intent = (id, depth, more) => ({ kind: "intent", intentId: id, depth, agent: "planner", label: id, state: "settled", at: 10 - depth, spent: [], flags: [], ...more });
 const paid = (id, depth, cost, more) => ({ kind: "attempt", intentId: id, attemptId: `${id}/0`, depth, agent: "buyer", state: "settled", at: 5, cost, flags: [], ...more });
@@ -18,14 +18,6 @@ const TREE = [
   paid("maps", 2, "5", { at: 6, attemptId: "maps/2" }),
   intent("other", 0, {}),
 ];
-
-test("a budget is passed at the first row whose sum is above it, and only where the core says that it is", () => {
-  assert.deepEqual([...crossings(new Rows(TREE))], [6]);
-  const even = TREE.map((row, at) => (at === 0 ? { ...row, budget: "56" } : row));
-  assert.deepEqual([...crossings(new Rows(even))], [], "a sum that is the budget passes nothing");
-  const quiet = TREE.map((row, at) => (at === 0 ? { ...row, flags: [] } : row));
-  assert.deepEqual([...crossings(new Rows(quiet))], []);
-});
 
 test("what is below a closed row is hidden, and a row that is looked for opens what is above it", () => {
   const rows = new Rows(TREE);
@@ -62,5 +54,5 @@ test("by time each payment and hand-over stands once, the older first", () => {
 
 test("no rows are no error", () => {
   const rows = new Rows([]);
-  assert.deepEqual([rows.shown, rows.count, [...crossings(rows)]], [[], 0, []]);
+  assert.deepEqual([rows.shown, rows.count], [[], 0]);
 });

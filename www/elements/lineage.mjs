@@ -29,15 +29,15 @@ class Lineage extends HTMLElement {
     this.#panel().addEventListener("done", () => this.closePanel());
   }
 
-  /** The documents that are shown, `{name, text}`. */
+  /** The documents that are shown, `{name, bytes}`. */
   get documents() {
     return this.#documents;
   }
 
-  /** Shows documents, `{name, text}`, instead of those before, or together with them. */
+  /** Shows documents, `{name, bytes}`, instead of those before, or together with them. */
   async open(documents, { together = false } = {}) {
     const all = together ? [...this.#documents, ...documents] : documents;
-    this.#documents = all.filter(({ text }, at) => all.findIndex((other) => other.text === text) === at);
+    this.#documents = all.filter(({ bytes }, at) => all.findIndex((other) => same(other.bytes, bytes)) === at);
     await this.#read();
   }
 
@@ -231,6 +231,8 @@ class Lineage extends HTMLElement {
     this.#tree().nextProblem(step);
   }
 }
+
+const same = (one, other) => one === other || (one.length === other.length && one.every((byte, at) => byte === other[at]));
 
 const keyOf = (row) => row && (row.attemptId ?? `${row.kind} ${row.intentId}`);
 

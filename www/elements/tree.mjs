@@ -2,7 +2,6 @@
 // screen readers. One row takes the focus at a time.
 
 import { element } from "../build.mjs";
-import { crossings } from "../lineage/rows.mjs";
 import { COLUMNS, Scale, legend, rowOf } from "../lineage/row.mjs";
 
 /** Rows drawn above and below those in sight. */
@@ -48,13 +47,11 @@ class Tree extends HTMLElement {
   show(rows) {
     this.#rows = rows;
     this.#scale = new Scale(rows);
-    this.#crossed = crossings(rows);
-    this.#grid.querySelector("[role=columnheader].when").replaceChildren(element("span", {}, "When"), this.#scale.ends());
+    this.#grid.querySelector("[role=columnheader].when").replaceChildren(element("span", {}, "When"), ...this.#scale.ends());
     this.#selected = -1;
     this.refresh();
   }
   #scale;
-  #crossed;
 
   /** Draws again after the choice of rows has changed. The focused row stays if it is still shown. */
   refresh() {
@@ -132,7 +129,7 @@ class Tree extends HTMLElement {
 
   #make(place) {
     const at = this.#rows.shown[place];
-    const row = rowOf(this.#rows, at, { scale: this.#scale, crossed: this.#crossed.has(at) });
+    const row = rowOf(this.#rows, at, { scale: this.#scale });
     row.dataset.at = String(place);
     row.tabIndex = place === this.#active ? 0 : -1;
     row.setAttribute("aria-rowindex", String(place + 2));

@@ -1,5 +1,11 @@
 // Finds single records in journals and bundles, to hand them to the core again. It believes and decides nothing.
 
+const LINE_FEED = 10;
+/** How much of a journal is a text at once. */
+const PIECE = 1 << 20;
+
+const decode = (bytes) => new TextDecoder().decode(bytes);
+
 const parse = (text) => {
   try {
     return JSON.parse(text);
@@ -14,18 +20,17 @@ const parse = (text) => {
  */
 export function contentsOf(documents, ids) {
   const found = { records: new Map(), asked: new Map() };
-  for (const { name, text } of documents) {
-    if (!ids.some((id) => text.includes(id))) continue;
-    if (isJournal(text)) fromJournal(name, text, ids, found);
-    else fromBundle(name, parse(text) ?? {}, ids, found);
+  for (const { name, bytes } of documents) {
+    if (isJournal(bytes)) fromJournal(name, bytes, ids, found);
+    else fromBundle(name, parse(decode(bytes)) ?? {}, ids, found);
   }
   return found;
 }
 
 /** As the core tells them apart: by the first line. */
-function isJournal(text) {
-  const end = text.indexOf("\n");
-  const first = parse(end < 0 ? text : text.slice(0, end));
+function isJournal(bytes) {
+  const end = bytes.indexOf(LINE_FEED);
+  const first = parse(decode(end < 0 ? bytes : bytes.subarray(0, end)));
   return first?.ops !== undefined && first.prev !== undefined;
 }
 
@@ -47,11 +52,20 @@ function fromBundle(name, { payer, intents = [], asked = [] }, ids, found) {
 
 const KEYS = /"key":"((?:wallet|intent)\/[^"]+)"/g;
 
-function fromJournal(name, text, ids, found) {
+/** The lines of a journal, the last first. */
+function* backwards(bytes) {
+  for (let end = bytes.length; end > 0;) {
+    const start = bytes.lastIndexOf(LINE_FEED, Math.max(0, end - PIECE)) + 1;
+    yield* decode(bytes.subarray(start, end)).split("\n").reverse();
+    end = start - 1;
+  }
+}
+
+function fromJournal(name, bytes, ids, found) {
   // What stands last counts, so it is read from the end.
   const latest = new Map();
   const wanted = (key) => !latest.has(key) && (key.startsWith("wallet/") || ids.includes(key.slice("intent/".length)));
-  for (const line of text.split("\n").reverse()) {
+  for (const line of backwards(bytes)) {
     const keys = [...line.matchAll(KEYS)].map(([, key]) => key).filter(wanted);
     const ops = keys.length ? parse(line)?.ops : undefined;
     if (!Array.isArray(ops)) continue;

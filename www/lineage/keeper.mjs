@@ -1,13 +1,13 @@
 // Holds the documents and asks the core about them: in a worker where the browser has one for us, else in the page.
 
-import { CounterfoilError, lineage, lineageProv, verifyLineage } from "../core.mjs";
+import { CounterfoilError, lineage, lineageProv } from "../core.mjs";
 import { bundleOf, contentsOf } from "./documents.mjs";
 
 export class Keeper {
   #documents = [];
 
   /**
-   * Reads documents, `{name, text}`, together. What can't be read is left out and named in `refused`, so that one broken file hides none of the others.
+   * Reads documents, `{name, bytes}`, together. What can't be read is left out and named in `refused`, so that one broken file hides none of the others.
    * Gives the view without its nodes, a report on each document, and the rows apart.
    */
   open(documents) {
@@ -17,7 +17,7 @@ export class Keeper {
     for (;;) {
       try {
         // The nodes are for files: they are made when one is asked for.
-        view = read.length ? lineage(read.map(({ text }) => text), { nodes: false }) : {};
+        view = read.length ? lineage(read.map(({ bytes }) => bytes), { nodes: false, reports: true }) : {};
         break;
       } catch (error) {
         const [, at] = /^bundles\[(\d+)\]/.exec(error.field ?? "") ?? [];
@@ -27,8 +27,8 @@ export class Keeper {
       }
     }
     this.#documents = read;
-    const { rows = [], nodes: _, ...head } = view;
-    const documents_ = read.map(({ name, text }) => ({ name, length: text.length, report: verifyLineage(text) }));
+    const { rows = [], nodes: _, reports = [], ...head } = view;
+    const documents_ = read.map(({ name, bytes }, at) => ({ name, length: bytes.length, report: reports[at] }));
     return { head: { ...head, documents: documents_, refused }, rows };
   }
 
@@ -60,7 +60,7 @@ export class Keeper {
   /** The whole view as the core tells it: "json", or as the graph of W3C PROV: "prov". */
   exported(kind) {
     const told = kind === "prov" ? lineageProv : lineage;
-    return JSON.stringify(told(this.#documents.map(({ text }) => text)), null, 1);
+    return JSON.stringify(told(this.#documents.map(({ bytes }) => bytes)), null, 1);
   }
 
   #about(ids) {

@@ -20,7 +20,7 @@ export class Scale {
 
   /** Both ends of it in words. */
   ends() {
-    if (!this.first) return "";
+    if (!this.first) return [];
     const [from, to] = [clock(this.first), clock(this.last)];
     const day = from.slice(0, 10) === to.slice(0, 10);
     // Within one day the day is told once, beside the word; else each end is a day.
@@ -56,14 +56,14 @@ export function nameOf(row) {
 }
 
 /** The row at `at` as an element; the tree places it. */
-export function rowOf(rows, at, { scale, crossed }) {
+export function rowOf(rows, at, { scale }) {
   const row = rows.all[at];
   const parent = rows.hasChildren(at) && !rows.isFlat();
   const holds = row.kind === "intent" && row.state === "prepared" && rows.hasChildren(at) && rows.all[at + 1].kind === "intent";
   const made = element("div", {
-    role: "row", class: "cells", "data-kind": row.kind, "data-state": row.state, "data-crossed": crossed,
+    role: "row", class: "cells", "data-kind": row.kind, "data-state": row.state, "data-crossed": row.passesBudget,
     "aria-level": String(rows.isFlat() ? 1 : row.depth + 1), "aria-expanded": parent ? String(rows.isOpen(at)) : undefined,
-  }, COLUMNS.map(([name], index) => element("div", { role: "gridcell", class: name, "aria-colindex": String(index + 1) }, CELLS[name](row, { rows, at, scale, crossed, parent, holds }))));
+  }, COLUMNS.map(([name], index) => element("div", { role: "gridcell", class: name, "aria-colindex": String(index + 1) }, CELLS[name](row, { rows, at, scale, parent, holds }))));
   made.style.setProperty("--depth", String(rows.isFlat() ? 0 : Math.min(row.depth, 12)));
   return made;
 }
@@ -94,8 +94,8 @@ const CELLS = {
     return [amountOf(row.cost, row.network, row.asset), " ", element("span", { class: "unit" }, unitOf(row.network, row.asset))];
   },
   total: (row) => (row.runningTotal === undefined ? "" : amountOf(row.runningTotal, row.network, row.asset)),
-  flags: (row, { crossed }) => [
-    crossed ? element("span", { class: "flag over" }, "▲ budget passed here") : undefined,
+  flags: (row) => [
+    row.passesBudget ? element("span", { class: "flag over" }, "▲ budget passed here") : undefined,
     ...row.flags.map((flag) => element("span", { class: isThePayment(row, flag) ? "flag calm" : "flag" }, `⚑ ${flag === "duplicate_charge" ? whichOf(row) : flagOf(flag)}`)),
   ],
 };

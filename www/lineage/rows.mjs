@@ -106,20 +106,3 @@ export class Rows {
 function textOf({ label, agent, intentId, attemptId, payTo, transaction, flags, state }) {
   return [label, agent, intentId, attemptId, payTo, transaction, state, ...flags].filter(Boolean).join("\n").toLowerCase();
 }
-
-/** Where the running sum of what counts passed the budget of an intent, for each that is over it: the index of that row. */
-export function crossings(rows) {
-  const found = new Set();
-  rows.all.forEach((row, at) => {
-    if (row.kind !== "intent" || row.budget === undefined || !row.flags.includes("over_budget")) return;
-    let sum = 0n;
-    for (let below = at + 1; below < rows.end[at]; below++) {
-      sum += BigInt(rows.all[below].cost ?? "0");
-      if (sum > BigInt(row.budget)) {
-        found.add(below);
-        break;
-      }
-    }
-  });
-  return found;
-}

@@ -7,8 +7,10 @@ const NAME = "r=";
 /** What a link may unpack to. */
 const LARGEST = 4 << 20;
 
-/** The address with these documents, `{name, text}`; undefined where it would be too long. */
-export async function linkTo(documents) {
+/** The address with these documents, `{name, bytes}`; undefined where it would be too long. */
+export async function linkTo(given) {
+  if (given.reduce((sum, { bytes }) => sum + bytes.length, 0) > LARGEST) return undefined;
+  const documents = given.map(({ name, bytes }) => ({ name, text: new TextDecoder().decode(bytes) }));
   const packed = await deflate(new TextEncoder().encode(JSON.stringify({ documents })), "deflate-raw");
   let binary = "";
   for (const byte of packed) binary += String.fromCharCode(byte);

@@ -58,7 +58,10 @@ async function serve(request, answer, { files, listeners, page, place, port }) {
   if (request.method !== "GET") return end(405, "text/plain", "Read only.\n");
   try {
     if (request.url === place) return end(200, "text/html; charset=utf-8", page);
-    if (request.url === `${place}/documents`) return end(200, "application/json", JSON.stringify(await documents(files)));
+    if (request.url === `${place}/documents`) return end(200, "application/json", JSON.stringify(names(files)));
+    const file = files.find((_, at) => request.url === `${place}/documents/${at}`);
+    // A journal may be longer than any text can be.
+    if (file) return end(200, "application/octet-stream", await readFile(file));
     if (request.url === `${place}/changes`) {
       answer.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" }).write("data: 0\n\n");
       listeners.add(answer);
@@ -71,10 +74,10 @@ async function serve(request, answer, { files, listeners, page, place, port }) {
   }
 }
 
-function documents(files) {
-  const names = files.map((file) => basename(file));
-  const name = (file, at) => (names.indexOf(names[at]) === names.lastIndexOf(names[at]) ? names[at] : file);
-  return Promise.all(files.map(async (file, at) => ({ name: name(file, at), text: await readFile(file, "utf8") })));
+/** What the documents are called: by their paths where two have one name. */
+function names(files) {
+  const short = files.map((file) => basename(file));
+  return files.map((file, at) => (short.indexOf(short[at]) === short.lastIndexOf(short[at]) ? short[at] : file));
 }
 
 /** Tells the listeners whenever a file is another one than before. */

@@ -1,7 +1,7 @@
 // counterfoil lineage: who bought what for whom, what it cost, and what a person has to do first. Reads files and nothing else.
 
 import { readFile } from "node:fs/promises";
-import { lineage, lineageProv, verifyLineage } from "counterfoil/verify";
+import { lineage, lineageProv } from "counterfoil/verify";
 import { networkName, visible, visibleAscii } from "../display.mjs";
 import { journalFile } from "./journals.mjs";
 import { paint, print, printJson, usageError } from "./output.mjs";
@@ -37,9 +37,9 @@ const COUNTERS = { needsApproval: "needs approval", unknown: "unknown", conflict
 export async function run(files, given) {
   if (files.length === 0) throw usageError("lineage wants a journal or a bundle");
   const texts = await Promise.all(files.map(textOf));
-  const view = lineage(texts, { root: given.root, threshold: given.threshold, nodes: Boolean(given.json) });
-  const reports = texts.map((text) => verifyLineage(text));
-  if (given.json) printJson({ ...view, reports });
+  const view = lineage(texts, { root: given.root, threshold: given.threshold, nodes: Boolean(given.json), reports: true });
+  const { reports } = view;
+  if (given.json) printJson(view);
   else if (given.dot) dot(view);
   else if (given.prov) printJson(lineageProv(texts, { root: given.root }));
   else show(view, reports, files);
