@@ -14,17 +14,33 @@ const parse = (text) => {
   }
 };
 
-/**
- * What lies in the documents about these intents: `{records: intentId → [{name, payer, record}], asked: intentId → request}`. Of a journal only the lines that name
- * one of them are read, so that a long one is never in memory a second time.
- */
-export function contentsOf(documents, ids) {
-  const found = { records: new Map(), asked: new Map() };
+/** The records of these intents in the documents: intentId → `[{name, payer, record}]`. */
+export function recordsOf(documents, ids) {
+  const found = new Map();
+  const add = (name, payer, record) => {
+    const id = record?.intentId;
+    if (!ids.includes(id)) return;
+    if (!found.has(id)) found.set(id, []);
+    found.get(id).push({ name, payer, record });
+  };
   for (const { name, bytes } of documents) {
-    if (isJournal(bytes)) fromJournal(name, bytes, ids, found);
-    else fromBundle(name, parse(decode(bytes)) ?? {}, ids, found);
+    if (isJournal(bytes)) for (const record of latest(bytes, new Set(ids.map((id) => `intent/${id}`)))) add(name, record?.principal, record);
+    else {
+      const { payer, intents = [] } = parse(decode(bytes)) ?? {};
+      for (const record of intents) add(name, payer, record);
+    }
   }
   return found;
+}
+
+/** What a person is asked about an intent, in the first of the documents that asks. */
+export function requestOf(documents, id) {
+  const about = ({ bytes }) => (isJournal(bytes) ? latest(bytes).flatMap((wallet) => wallet?.asked ?? []) : (parse(decode(bytes))?.asked ?? []));
+  for (const one of documents) {
+    const request = about(one).find((request) => request?.intentId === id);
+    if (request) return request;
+  }
+  return undefined;
 }
 
 /** As the core tells them apart: by the first line. */
@@ -34,48 +50,30 @@ function isJournal(bytes) {
   return first?.ops !== undefined && first.prev !== undefined;
 }
 
-function add(found, name, payer, record, ids) {
-  const id = record?.intentId;
-  if (!ids.includes(id)) return;
-  if (!found.records.has(id)) found.records.set(id, []);
-  found.records.get(id).push({ name, payer, record });
-}
-
-function ask(found, request, ids) {
-  if (ids.includes(request?.intentId) && !found.asked.has(request.intentId)) found.asked.set(request.intentId, request);
-}
-
-function fromBundle(name, { payer, intents = [], asked = [] }, ids, found) {
-  for (const record of intents) add(found, name, payer, record, ids);
-  for (const request of asked) ask(found, request, ids);
-}
-
-const KEYS = /"key":"((?:wallet|intent)\/[^"]+)"/g;
-
-/** The lines of a journal, the last first. */
+/** The pieces of a journal, whole lines, the last first. */
 function* backwards(bytes) {
   for (let end = bytes.length; end > 0;) {
     const start = bytes.lastIndexOf(LINE_FEED, Math.max(0, end - PIECE)) + 1;
-    yield* decode(bytes.subarray(start, end)).split("\n").reverse();
+    yield decode(bytes.subarray(start, end));
     end = start - 1;
   }
 }
 
-function fromJournal(name, bytes, ids, found) {
-  // What stands last counts, so it is read from the end.
-  const latest = new Map();
-  const wanted = (key) => !latest.has(key) && (key.startsWith("wallet/") || ids.includes(key.slice("intent/".length)));
-  for (const line of backwards(bytes)) {
-    const keys = [...line.matchAll(KEYS)].map(([, key]) => key).filter(wanted);
-    const ops = keys.length ? parse(line)?.ops : undefined;
-    if (!Array.isArray(ops)) continue;
-    for (const { key, put } of ops.reverse()) if (keys.includes(key) && !latest.has(key)) latest.set(key, put);
+/** The values of these keys of a journal that stand last; of all wallets where none are named. Of a long one most is never looked at. */
+function latest(bytes, keys) {
+  const found = new Map();
+  const texts = keys ? [...keys] : ['"key":"wallet/'];
+  const wanted = (key) => !found.has(key) && (keys ? keys.has(key) : key.startsWith("wallet/"));
+  for (const piece of backwards(bytes)) {
+    if (!texts.some((text) => piece.includes(text))) continue;
+    for (const line of piece.split("\n").reverse()) {
+      const ops = texts.some((text) => line.includes(text)) ? parse(line)?.ops : undefined;
+      if (!Array.isArray(ops)) continue;
+      for (const op of ops.reverse()) if (typeof op?.key === "string" && wanted(op.key)) found.set(op.key, op.put);
+    }
+    if (keys && found.size === keys.size) break;
   }
-  for (const [key, put] of latest) {
-    if (typeof put !== "object" || put === null) continue;
-    if (key.startsWith("intent/")) add(found, name, put.principal, put, ids);
-    else for (const request of put.asked ?? []) ask(found, request, ids);
-  }
+  return [...found.values()];
 }
 
 /** A bundle of one intent, as text. */

@@ -1,7 +1,7 @@
 // Holds the documents and asks the core about them: in a worker where the browser has one for us, else in the page.
 
 import { CounterfoilError, lineage, lineageProv } from "../core.mjs";
-import { bundleOf, contentsOf } from "./documents.mjs";
+import { bundleOf, recordsOf, requestOf } from "./documents.mjs";
 
 export class Keeper {
   #documents = [];
@@ -34,12 +34,12 @@ export class Keeper {
 
   /** The bundle of each record of an intent: `[{name, text}]`. */
   receipts(intentId) {
-    return (this.#about([intentId]).records.get(intentId) ?? []).map((one) => ({ name: one.name, text: bundleOf(one) }));
+    return (recordsOf(this.#documents, [intentId]).get(intentId) ?? []).map((one) => ({ name: one.name, text: bundleOf(one) }));
   }
 
   /** What a person is asked about an intent. */
   request(intentId) {
-    return this.#about([intentId]).asked.get(intentId);
+    return requestOf(this.#documents, intentId);
   }
 
   /** The attempts of these ids as they are recorded: `[{name, intentId, attempt, request}]`. */
@@ -47,7 +47,7 @@ export class Keeper {
     const found = [];
     // The id of an attempt begins with that of its intent.
     const intents = [...new Set(ids.map((id) => id.slice(0, id.lastIndexOf("/"))))];
-    for (const [intentId, records] of this.#about(intents).records) {
+    for (const [intentId, records] of recordsOf(this.#documents, intents)) {
       for (const { name, record } of records) {
         for (const attempt of record.attempts ?? []) {
           if (ids.includes(attempt.attemptId) && !found.some((one) => same(one.attempt, attempt))) found.push({ name, intentId, attempt, request: record.request });
@@ -61,10 +61,6 @@ export class Keeper {
   exported(kind) {
     const told = kind === "prov" ? lineageProv : lineage;
     return JSON.stringify(told(this.#documents.map(({ bytes }) => bytes)), null, 1);
-  }
-
-  #about(ids) {
-    return contentsOf(this.#documents, ids);
   }
 }
 
