@@ -86,6 +86,7 @@ impl Call {
             operation: digest::tagged(OPERATION_TAG, &operation)?,
             arguments: digest::tagged(ARGUMENTS_TAG, &asked)?,
             fingerprint: self.fingerprint,
+            most: None,
         })
     }
 }
@@ -97,6 +98,8 @@ pub struct Mark {
     pub operation: [u8; 32],
     arguments: [u8; 32],
     fingerprint: [u8; 32],
+    /// What it could cost at most, where less may be taken of that: so a price is compared with prices, not with what was used.
+    pub most: Option<Amount>,
 }
 
 impl Mark {
@@ -105,13 +108,14 @@ impl Mark {
         self.arguments == earlier.arguments && self.fingerprint != earlier.fingerprint
     }
 
-    /// `{operation, arguments, fingerprint}`.
+    /// `{operation, arguments, fingerprint, most?}`.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("operation", Json::text(hex::encode(self.operation))),
             ("arguments", Json::text(hex::encode(self.arguments))),
             ("fingerprint", Json::text(hex::encode(self.fingerprint))),
         ])
+        .with_some("most", self.most.map(|most| most.to_json()))
     }
 
     /// Reads [`Mark::to_json`]. Errors: those of the fields with their path.
@@ -120,6 +124,7 @@ impl Mark {
             operation: json.read("operation", Json::as_hex)?,
             arguments: json.read("arguments", Json::as_hex)?,
             fingerprint: json.read("fingerprint", Json::as_hex)?,
+            most: json.read_opt("most", Amount::from_json)?,
         })
     }
 }

@@ -17,15 +17,19 @@ const TIMEOUT: &str = r#"{"type":"answer","answer":{"transport":"timeout"}}"#;
 
 fn payer(chain: bool) -> Host {
     let policy = format!(
-        r#"{{"perCall":"50000","maxWindow":60,"upto":true,"assets":[{{"network":"eip155:84532","asset":"{TOKEN}"}}]}}"#
+        r#"{{"perCall":"50000","maxWindow":60,"upto":true,"drift":{{"priceStep":"refuse"}},"assets":[{{"network":"eip155:84532","asset":"{TOKEN}"}}]}}"#
     );
     Host::new(&policy, chain)
 }
 
 /// At most 10000, settled by this facilitator.
 fn price(facilitator: &str) -> String {
+    at_most(10_000, facilitator)
+}
+
+fn at_most(amount: u64, facilitator: &str) -> String {
     let price = format!(
-        r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"upto","network":"eip155:84532","amount":"10000","asset":"{TOKEN}","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2","assetTransferMethod":"permit2","facilitatorAddress":"{facilitator}"}}}}]}}"#
+        r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"upto","network":"eip155:84532","amount":"{amount}","asset":"{TOKEN}","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2","assetTransferMethod":"permit2","facilitatorAddress":"{facilitator}"}}}}]}}"#
     );
     priced(&price)
 }
@@ -127,6 +131,32 @@ fn what_the_chain_shows_is_spent_and_the_rest_is_free() {
         assert_eq!(host.states(), ["paid"], "{}", end.to_text());
         assert_eq!(held(&host), [spent]);
     }
+}
+
+#[test]
+fn a_maximum_is_compared_with_maxima_and_not_with_what_was_taken() {
+    let (mut host, _) = send(true);
+    let nothing = counterfoil::hex::encode(counterfoil::digest::sha256(b""));
+    let fetch = |host: &mut Host, number: u64, most: u64| {
+        host.start(&format!(
+            r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"the-call-of-number-{number}"}}}}"#
+        ));
+        host.on(&at_most(most, FACILITATOR))
+    };
+    let read = host.on(TIMEOUT);
+    host.evidence(&used(&read, Some(100)));
+    for number in 1..=3 {
+        let asked = fetch(&mut host, number, 10_000);
+        let asked = host.evidence(&unused(&asked, NOW));
+        host.on(&host::signed(&asked, &KEY));
+        let read = host.on(TIMEOUT);
+        host.evidence(&used(&read, Some(100)));
+    }
+    assert_eq!(held(&host), ["settled 100"; 4]);
+    // Twice the largest maximum is what a price may come to.
+    assert_fails(&fetch(&mut host, 4, 20_001), "drift_refused", "none");
+    let asked = fetch(&mut host, 5, 20_000);
+    assert_eq!(text(&host.evidence(&unused(&asked, NOW)), "type"), "sign");
 }
 
 #[test]

@@ -454,7 +454,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
     let besides = intent.reservation();
     let approval = approve::covering(state, &choice.terms, &besides, context)?;
     let place = tree::place(state, context)?;
-    let call = drift::mark(&intent.request, context)?;
+    let call = drift::signed(&intent.request, &authorization, context)?;
     intent.attempts.push(Attempt {
         attempt_id,
         quote_hash: choice.quote_hash,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::record::{Paths, Reservation};
 use super::{Context, State};
 use crate::amount::Amount;
+use crate::authorization::Authorization;
 use crate::drift::{self, Call, Habit, Mark, Rule};
 use crate::error::{Code, Error};
 use crate::fingerprint::Request;
@@ -20,6 +21,19 @@ use crate::x402::payment_required::Terms;
 pub(super) fn mark(request: &Request, context: Context<'_>) -> Result<Option<Mark>, Error> {
     let wanted = context.config.policy.drift().is_some();
     wanted.then(|| Call::new(request)?.mark()).transpose()
+}
+
+/// The same of a call for which this is signed. Error: that of [`mark`].
+pub(super) fn signed(
+    request: &Request,
+    authorization: &Authorization,
+    context: Context<'_>,
+) -> Result<Option<Mark>, Error> {
+    let mut mark = mark(request, context)?;
+    if let Some(mark) = mark.as_mut().filter(|_| authorization.is_upto()) {
+        mark.most = Some(authorization.value());
+    }
+    Ok(mark)
 }
 
 /// What the rules about one operation and one recipient say of these terms, beside what is held under another id than `besides`. Errors: `missing_field`, that of [`mark`], `drift_refused`.
@@ -44,9 +58,10 @@ pub(super) fn decide(
     };
     let recent = |entry: &&Reservation| context.now.saturating_sub(entry.spent.at) <= drift::WINDOW;
     let mut habit = Habit::default();
-    for entry in entries().filter(|entry| entry.call.is_some_and(|call| call.operation == mark.operation)) {
-        if let Some(share) = entry.spent.to.first() {
-            habit.add(share.to, entry.spent.price());
+    for entry in entries() {
+        let call = entry.call.filter(|call| call.operation == mark.operation);
+        if let (Some(call), Some(share)) = (call, entry.spent.to.first()) {
+            habit.add(share.to, call.most.unwrap_or(entry.spent.price()));
         }
     }
     let open = |entry: &Reservation| entry.spent.state == SpentState::Reserved;
