@@ -54,6 +54,12 @@ const acts = {
     }
     throw new Error(`nothing is known of ${id}`);
   },
+  /** What is planned within one second has no order among itself. */
+  async nextSecond() {
+    const second = () => Math.floor(Date.now() / 1000);
+    for (const now = second(); second() === now;) await new Promise((done) => setTimeout(done, 20));
+    return {};
+  },
   takeOver: async (handOver) => (await payer.takeOver(handOver), {}),
 };
 
