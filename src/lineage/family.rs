@@ -43,9 +43,8 @@ impl<'a> Family<'a> {
         };
         for (_, records) in read {
             for record in records {
-                let created = time(record.json, "createdAt");
                 let member = family.member(record.intent_id, record.principal);
-                member.created_at = member.created_at.min(created.unwrap_or(Seconds::MAX));
+                member.seen(time(record.json, "createdAt"));
                 member.name_parent(record.parent);
                 member.records.push(record);
             }
@@ -56,7 +55,7 @@ impl<'a> Family<'a> {
                 let place = Place::from_json(json).map_err(|e| within(e.within("places")))?;
                 let id = json.read("intentId", Json::as_str)?;
                 let member = family.member(id, *payer);
-                member.created_at = member.created_at.min(place.at);
+                member.seen(Some(place.at));
                 // A hand-over from another journal has no parent here; the record says whose child it is.
                 member.name_parent(place.parent.as_deref());
                 if member.place.is_none() {
@@ -65,19 +64,29 @@ impl<'a> Family<'a> {
             }
             for json in list(bundle, "asked") {
                 if let Some(id) = json.get("intentId").and_then(|id| id.as_str().ok()) {
-                    family.member(id, *payer).asked = Some(json);
+                    let member = family.member(id, *payer);
+                    member.asked = Some(json);
+                    member.seen(time(json, "at"));
                 }
             }
             for json in list(bundle, "refused") {
                 let id = json.get("intentId").and_then(|id| id.as_str().ok());
                 if let Some((id, refusal)) = id.zip(json.get("refusal")) {
-                    family.member(id, *payer).refused = Some(refusal);
+                    let member = family.member(id, *payer);
+                    member.refused = Some(refusal);
+                    member.seen(time(refusal, "at"));
                 }
             }
             for approval in list(bundle, "approvals") {
                 if !family.approvals.contains(&approval) {
                     family.approvals.push(approval);
                 }
+            }
+        }
+        for member in family.members.values_mut() {
+            // Nothing says when it began.
+            if member.created_at == Seconds::MAX {
+                member.created_at = 0;
             }
         }
         Ok(family)
@@ -161,6 +170,11 @@ impl<'a> Family<'a> {
 }
 
 impl Member<'_> {
+    /// It was there at that time.
+    fn seen(&mut self, at: Option<Seconds>) {
+        self.created_at = at.map_or(self.created_at, |at| self.created_at.min(at));
+    }
+
     fn name_parent(&mut self, parent: Option<&str>) {
         match (&self.parent, parent) {
             (Some(known), Some(parent)) if known != parent => self.torn = true,

@@ -39,7 +39,7 @@ function bundle(count) {
 }
 
 /** RFC 8785 for what stands in these journals: ASCII names, whole numbers. */
-function canonical(value) {
+export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map((one) => canonical(one)).join()}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.keys(value).filter((name) => value[name] !== undefined).sort();
