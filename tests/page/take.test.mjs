@@ -89,12 +89,20 @@ test("a link carries the documents, says so first, and shows them only when some
 });
 
 test("what is too long for a link is said, and no half of it is made", async () => {
-  const { page } = await site.open();
   const noise = Array.from({ length: 3000 }, (_, at) => `${(at * 2654435761) % 4294967296}`).join("");
-  await putLineage(page, { "long.jsonl": journal("all-well").replace(/\n$/, `\n${noise}\n`) });
-  await page.getByRole("button", { name: "Make a link" }).click();
-  await page.locator('[data-part="exports"] .told', { hasText: "too long for a link" }).waitFor();
-  assert.equal(await page.locator("#link").count(), 0);
+  const long = {
+    "long.jsonl": journal("all-well").replace(/\n$/, `\n${noise}\n`),
+    // Short once it is packed, and longer than a link may unpack to.
+    "packs-well.json": `{"type":"counterfoil/bundle","v":1,"payer":"0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC","intents":[],"note":"${"n".repeat(5 << 20)}"}`,
+  };
+  for (const [name, text] of Object.entries(long)) {
+    const { page } = await site.open();
+    await putLineage(page, { [name]: text });
+    await page.getByRole("button", { name: "Make a link" }).click();
+    await page.locator('[data-part="exports"] .told', { hasText: "too long for a link" }).waitFor();
+    assert.equal(await page.locator("#link").count(), 0);
+    await page.context().close();
+  }
 });
 
 test("a hostile fragment is a sentence, and no request follows from it", async () => {
