@@ -7,6 +7,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { approvalDocument, createPayer, lineage, verifyLineage } from "counterfoil";
 import { fileJournal } from "counterfoil/node";
 import { OFFER, PAYER, counted, folder, keyBytes, openJournal, priced, privateKeyToAccount, shop, sold, thrown } from "./payer-stage.mjs";
@@ -135,6 +136,7 @@ test("what waits for a person is approved on the command line, and the same call
   assert.equal(tree.status, 1);
   assert.match(tree.out, /needs approval 1/);
   assert.match(tree.out, /✋ needs approval/);
+  assert.match(tree.out, new RegExp(`to\\s+${OFFER.payTo}\\s+because: over_cap`));
 
   const wrongKey = join(at_, "wrong.key");
   writeFileSync(wrongKey, `0x${"52".repeat(32)}`, { mode: 0o600 });
@@ -223,6 +225,14 @@ test("what waits for a person is refused: the call ends, asks the same no more, 
   };
   assert.equal(await calls(yes), "the report");
   assert.equal(seller.paid.length, 1);
+});
+
+test("of two transfers for one purchase the terminal says which is the payment", async () => {
+  const journals = ["a", "b"].map((name) => fileURLToPath(new URL(`../../www/sample/lineage/charged-twice-buyer-${name}.jsonl`, import.meta.url)));
+  const { status, out } = await run("lineage", ...journals);
+  assert.equal(status, 1);
+  assert.match(out, /0x98a3ad83…[^]*duplicate_charge: first, the payment\n[^]*0x98a3ad83…[^]*duplicate_charge: second, owed back\n/);
+  assert.ok(out.split("\n").every((line) => [...line].length <= 80), "a line is longer than 80 columns");
 });
 
 test("the tree in a terminal: words, icons, cost; and files that were tampered with", async (t) => {

@@ -100,11 +100,13 @@ function todo(actions) {
   if (!actions.length) return print(paint("good", "\nNothing for you to do."));
   print();
   print(paint("strong", "For a person"));
-  for (const { code, severity, why, next, amount, network, intents } of actions) {
+  for (const { code, severity, why, next, amount, network, payTo, reasons, intents } of actions) {
     print(`  ${paint(severity === "alert" ? "bad" : "open", `${severity === "alert" ? "!" : "·"} ${visible(code)}`)}`);
     wrapped(why, "    ");
     const stake = amount === undefined ? "" : `, ${amount} atomic units on ${networkName(network) ?? visible(network)}`;
-    print(paint("soft", fit(`    next: ${next}${stake}, intent ${intents.map(short).join(", ")}`, width()).trimEnd()));
+    wrapped(`next: ${next}${stake}${payTo === undefined ? "" : `, to ${payTo}`}`, "    ");
+    if (reasons?.length) wrapped(`because: ${reasons.join(", ")}`, "    ");
+    wrapped(`intent ${intents.map(short).join(", ")}`, "    ");
   }
 }
 
@@ -129,8 +131,14 @@ function tree(rows) {
     // The hand takes two columns.
     const mark = `${icon} ${word}`.padEnd(state - (icon === "✋" ? 1 : 0));
     print(`${paint(colour, mark)}${fit("  ".repeat(row.depth) + name, what)} ${fit(agent, who)} ${cost.padStart(money)} ${(row.runningTotal ?? "").padStart(money)}`.trimEnd());
-    if (row.flags.length) print(paint("bad", fit(`${" ".repeat(state)}${"  ".repeat(row.depth)}⚑ ${row.flags.join(", ")}`, width()).trimEnd()));
+    if (row.flags.length) print(paint("bad", fit(`${" ".repeat(state)}${"  ".repeat(row.depth)}⚑ ${row.flags.map((flag) => flagOf(flag, row)).join(", ")}`, width()).trimEnd()));
   }
+}
+
+/** Of several transfers for one purchase the first one is the payment. */
+function flagOf(flag, { kind, owedBack }) {
+  if (flag !== "duplicate_charge" || kind !== "attempt") return flag;
+  return `${flag}: ${owedBack === undefined ? "first, the payment" : owedBack ? "second, owed back" : "second, came back"}`;
 }
 
 /** The intents as a graph for Graphviz. */
