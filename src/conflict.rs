@@ -376,7 +376,10 @@ fn undelivered(intent_id: &str, purchase: &Purchase, found: &mut Vec<Finding>) {
             Severity::Info,
             "Paid and not delivered; closed by the caller as a claim.",
         ),
-        false => (Severity::Alert, "Paid and not delivered: the answer, or the money, is yours to claim."),
+        false => (
+            Severity::Alert,
+            "Paid and not delivered: the answer, or the money, is yours to claim.",
+        ),
     };
     let finding = Finding::new(Code::PaidNotDelivered, severity, why);
     let finding = about(finding, &kept.into_iter().collect::<Vec<_>>());

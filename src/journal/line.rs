@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Op, Value, TAG};
 use crate::error::{Code, Error};
+use crate::hex;
 use crate::json::{self, Json, Part};
 
 /// Line, operations, operation.
@@ -53,8 +54,9 @@ impl<'a> Line<'a> {
         if member(&whole, "v")?.as_u64()? != 1 {
             return Err(Error::new(Code::UnsupportedVersion, "v"));
         }
-        let hash = member(&whole, "hash")?;
-        let before = format!("{{\"hash\":{},", hash.to_canonical()?);
+        let hash: [u8; 32] = member(&whole, "hash")?.as_hex()?;
+        // In its one spelling: it is the only member that its own content does not hold.
+        let before = format!("{{\"hash\":\"{}\",", hex::encode(hash));
         let after = text
             .strip_prefix(&before)
             .filter(|_| canonical == text.as_bytes());
@@ -63,7 +65,7 @@ impl<'a> Line<'a> {
                 Ok(Line {
                     seq: member(&whole, "seq")?.as_u64()?,
                     prev: member(&whole, "prev")?.as_hex()?,
-                    hash: hash.as_hex()?,
+                    hash,
                     rest: after,
                     ops: ops.iter().map(op).collect::<Result<_, _>>()?,
                 })
