@@ -81,7 +81,8 @@ test("one is at it for longer than a lease: the other is told so, and nothing is
   const may = gate();
   const seller = await slowShop(t, may);
   const journal = openJournal();
-  const [first, second] = [buyer({ journal, leaseMs: 150 }), buyer({ journal, leaseMs: 150 })];
+  // Long enough that a process that is not given a core for a while keeps it.
+  const [first, second] = [buyer({ journal, leaseMs: 1000 }), buyer({ journal, leaseMs: 1000 })];
   const answer = first.payer.fetch(seller.url, { intent: ID });
   await seller.came;
   const error = await thrown(second.payer.fetch(seller.url, { intent: ID }));
@@ -150,7 +151,7 @@ test("a payer whose lease lapsed after its send writes nothing until its turn co
 test("an answer that nobody reads to its end keeps the same payer not waiting, and others for one lease", async (t) => {
   const seller = await shop(t);
   const journal = openJournal();
-  const [first, second] = [buyer({ journal, leaseMs: 300 }), buyer({ journal, leaseMs: 300 })];
+  const [first, second] = [buyer({ journal, leaseMs: 1000 }), buyer({ journal, leaseMs: 1000 })];
   const unread = await first.payer.fetch(seller.url, { intent: ID });
   const [{ intentId }] = await journal.intents();
   assert.equal(await journal.lease(`call/${intentId}`, 1), undefined);
@@ -189,7 +190,8 @@ test("resume waits for what another has in hand, and says so where that goes on"
   const may = gate();
   const seller = await slowShop(t, may);
   const journal = openJournal();
-  const [first, second] = [buyer({ journal, leaseMs: 150 }), buyer({ journal, leaseMs: 150 })];
+  // Long enough that a process that is not given a core for a while keeps it.
+  const [first, second] = [buyer({ journal, leaseMs: 1000 }), buyer({ journal, leaseMs: 1000 })];
   const answer = first.payer.fetch(seller.url, { intent: ID }).then((response) => response.text());
   await seller.came;
   const [{ outcome, money, next }] = await second.payer.resume();
