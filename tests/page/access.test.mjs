@@ -94,7 +94,7 @@ test("everything is reached by the keyboard, in the order of the page, with a vi
   await page.getByRole("button", { name: "Open a sample" }).focus();
   await page.keyboard.press("Enter");
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   await page.getByRole("button", { name: "Remove the receipt" }).focus();
   await page.keyboard.press("Space");
   await becomes(() => page.evaluate(() => document.activeElement.id), "open-receipt", "the focus is not lost with the button");

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { launch, verdict, watch } from "./browser.mjs";
+import { becomes, launch, verdict, watch } from "./browser.mjs";
 
 const home = dirname(createRequire(import.meta.url).resolve("counterfoil/package.json"));
 const { dataBlock, inspectorPage } = await import(pathToFileURL(join(home, "src/cli/inspector.mjs")));
@@ -50,7 +50,7 @@ test("from a disk it makes exactly one request, its own, and checks the sample i
   const { page, requests, trouble, url } = await open(inspector);
   await page.getByRole("button", { name: "Open a sample" }).click();
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   assert.deepEqual(requests, [url]);
   assert.deepEqual(trouble, []);
   assert.deepEqual(await page.evaluate(() => globalThis.breaches), []);
@@ -75,7 +75,7 @@ test("its policy names its own scripts and nothing else, and lets it talk to nob
 test("what is embedded opens by itself", async () => {
   const { page, requests, trouble, url } = await open(await inspectorPage({ documents: DOCUMENTS }));
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   assert.deepEqual(requests, [url]);
   assert.deepEqual(trouble, []);
 });
@@ -87,7 +87,7 @@ test("no text that is embedded can end its element, open another or run", async 
   assert.doesNotMatch(dataBlock(hostile), /</);
   const { page, requests, trouble, url } = await open(page_);
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Incomplete");
+  await becomes(() => verdict(page), "Incomplete");
   assert.match(await page.locator('[data-slot="receipt"] .file').textContent(), /^<\/script><script>globalThis/);
   const seen = await page.evaluate(() => ({ ran: globalThis.ran, images: document.images.length, scripts: [...document.scripts].filter(({ type }) => type === "module").length, embedded: JSON.parse(document.querySelector("#embedded").textContent).documents[0].name, breaches: globalThis.breaches }));
   assert.deepEqual(seen, { ran: undefined, images: 0, scripts: 1, embedded: hostile, breaches: [] });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { put, start, verdict } from "./browser.mjs";
+import { becomes, put, start, verdict } from "./browser.mjs";
 
 const sample = (name) => readFileSync(new URL(`../../www/sample/${name}`, import.meta.url));
 const [receipt, evidence, response] = ["bundle.json", "evidence.json", "response.bin"].map(sample);
@@ -18,9 +18,9 @@ const fact = (page, name) => page.locator("dl > div", { has: page.locator("dt", 
 
 test("with the response and the chain evidence it is verified, and the page says of what", async () => {
   const { page, trouble } = await site.open();
-  assert.equal(await verdict(page), "No verdict yet");
+  await becomes(() => verdict(page), "No verdict yet");
   await put(page, { receipt, response, evidence });
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   const found = await states(page);
   for (const id of ["signature", "quote.hash", "payment.header", "chain.transfer", "chain.finality", "delivery.hash"]) assert.equal(found[id], "pass", id);
   assert.match(await fact(page, "Amount"), /^0\.01USDC \(10000 atomic units\)$/);
@@ -41,15 +41,15 @@ test("with the response and the chain evidence it is verified, and the page says
 test("without chain evidence it is incomplete, and the page says what is missing", async () => {
   const { page, trouble } = await site.open();
   await put(page, { receipt });
-  assert.equal(await verdict(page), "Incomplete");
+  await becomes(() => verdict(page), "Incomplete");
   assert.match(await page.locator(".ground").textContent(), /Needed for a verdict.*The chain was read/s);
   assert.equal((await states(page))["chain.transfer"], "not_checked");
   await put(page, { evidence });
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   await page.getByRole("button", { name: "Remove the chain evidence" }).click();
-  assert.equal(await verdict(page), "Incomplete");
+  await becomes(() => verdict(page), "Incomplete");
   await page.getByRole("button", { name: "Remove the receipt" }).click();
-  assert.equal(await verdict(page), "No verdict yet");
+  await becomes(() => verdict(page), "No verdict yet");
   assert.equal(await page.locator("cf-report > *").count(), 0);
   assert.deepEqual(trouble, []);
 });
@@ -57,7 +57,7 @@ test("without chain evidence it is incomplete, and the page says what is missing
 test("another response fails, and both digests are shown with the difference marked", async () => {
   const { page, trouble } = await site.open();
   await put(page, { receipt, evidence, response: Buffer.concat([response, Buffer.from("\n")]) });
-  assert.equal(await verdict(page), "Failed");
+  await becomes(() => verdict(page), "Failed");
   const row = page.locator("tbody tr", { has: page.locator(".id", { hasText: /^delivery\.hash$/ }) });
   assert.equal(await row.getAttribute("data-state"), "fail");
   assert.equal(await row.locator("td[data-name='Expected']").textContent(), bundle.intents[0].delivery.sha256);
@@ -71,13 +71,13 @@ test("a genuine receipt of somebody else fails against what is expected", async 
   await page.getByText("Say what you expect").click();
   await page.getByLabel("Payer").fill(bundle.payer);
   await page.getByLabel("Payer").press("Tab");
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   await page.getByLabel("Payer").fill("0x760326E8C94f38A9F0537b1FA45141cA995564C4");
   await page.getByLabel("Payer").press("Tab");
-  assert.equal(await verdict(page), "Failed");
+  await becomes(() => verdict(page), "Failed");
   await page.getByLabel("Payer").fill("0x760326");
   await page.getByLabel("Payer").press("Tab");
-  assert.equal(await verdict(page), "No verdict");
+  await becomes(() => verdict(page), "No verdict");
   assert.match(await page.locator(".ground").textContent(), /address_invalid/);
   assert.deepEqual(trouble, []);
 });
@@ -92,7 +92,7 @@ test("files dropped together find their places", async () => {
   }, files);
   await page.dispatchEvent("body", "drop", { dataTransfer: data });
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   assert.match(await page.locator('[data-slot="response"]').textContent(), /a\.bin/);
   assert.match(await page.locator('[data-slot="evidence"]').textContent(), /b\.json/);
   assert.match(await page.locator('[data-slot="receipt"]').textContent(), /c\.json/);
@@ -109,12 +109,12 @@ test("pasted text is taken from anywhere on the page, with or without the header
   const { settlement } = bundle.intents[0].attempts[0];
   for (const text of [settlement, `PAYMENT-RESPONSE: ${settlement}\r\n`, `x-payment-response:${settlement}`]) {
     await paste(text);
-    assert.equal(await verdict(page), "Incomplete", text.slice(0, 20));
+    await becomes(() => verdict(page), "Incomplete", text.slice(0, 20));
     assert.match(await fact(page, "Kind"), /settlement response/);
   }
   await paste(receipt.toString());
   await paste(evidence.toString());
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   await page.getByText("Paste text").click();
   await page.locator("textarea").fill(settlement);
   await page.getByRole("button", { name: "Check this text" }).click();
@@ -126,7 +126,7 @@ test("the sample opens from the page's own files", async () => {
   const { page, trouble } = await site.open();
   await page.getByRole("button", { name: "Open a sample" }).click();
   await page.locator('[data-slot="receipt"][data-full]').waitFor();
-  assert.equal(await verdict(page), "Verified");
+  await becomes(() => verdict(page), "Verified");
   assert.deepEqual(trouble, []);
 });
 
@@ -134,8 +134,8 @@ test("the address of the page brings nothing in", async () => {
   const { page, trouble, origin } = await site.open();
   await page.goto(`${origin}/?rpc=https://attacker.example/#receipt=${encodeURIComponent(receipt.toString())}`);
   await page.locator("#open-receipt").waitFor({ state: "attached" });
-  assert.equal(await verdict(page), "No verdict yet");
+  await becomes(() => verdict(page), "No verdict yet");
   await page.evaluate((text) => window.postMessage(text, "*"), receipt.toString());
-  assert.equal(await verdict(page), "No verdict yet");
+  await becomes(() => verdict(page), "No verdict yet");
   assert.deepEqual(trouble, []);
 });
