@@ -61,15 +61,24 @@ async function killEverywhere(seller, url, { stride = 1, always = [], uninterrup
   const all = points.map((label, i) => ({ label, killAt: i + 1 }));
   const chosen = all.filter(({ label }, i) => i % stride === 0 || always.includes(label));
   const runs = [];
-  await several(chosen, async ({ killAt }) => runs.push({ killAt, ...(await interrupted(seller, url, killAt)) }));
-  assert.equal(runs.length, chosen.length);
-  // Two reads of the chain may answer in either order; apart from that each point was met under its own name.
-  const names = (labels) => labels.map((label) => label.replace(/^read_chain \S+/, "read_chain")).sort();
+  let purchases = 1;
+  // Two reads of the chain may answer in either order; apart from that each point is met under its own name.
+  const name = (label) => label.replace(/^read_chain \S+/, "read_chain");
+  await several(chosen, async ({ label, killAt }) => {
+    let run;
+    // Whether the chain is read once more depends on when its blocks come: then another purchase is killed there.
+    for (let tries = 0; tries < 3 && name(run?.label ?? "") !== name(label); tries++) {
+      run = await interrupted(seller, url, killAt);
+      purchases++;
+    }
+    runs.push({ killAt, ...run });
+  });
+  const names = (labels) => labels.map(name).sort();
   assert.deepEqual(names(runs.map(({ label }) => label)), names(chosen.map(({ label }) => label)));
   // One transfer for each purchase, and not one more.
-  assert.equal(await market.transfersTo(seller.payTo), runs.length + 1 + (seller.before ?? 0));
-  seller.before = runs.length + 1 + (seller.before ?? 0);
-  return { points, runs };
+  seller.before = purchases + (seller.before ?? 0);
+  assert.equal(await market.transfersTo(seller.payTo), seller.before);
+  return { points, runs, purchases };
 }
 
 /** Each kill against the row of its point; every row of the table that has a range was met. */
@@ -103,9 +112,9 @@ test("killed at every point of a purchase, with a seller that keeps its answers"
 test("killed at every point after an answer was lost", async () => {
   // A short answer in JSON, which is read before the settlement is written down.
   const keeping = await seller(true, "json");
-  const { points, runs } = await killEverywhere(keeping, `${keeping.url}?cut`);
+  const { points, runs, purchases } = await killEverywhere(keeping, `${keeping.url}?cut`);
   has(points, ...beforeAndAfter("commit 5", "commit 6", "commit 7", "send paid 2", "read_chain eth_getTransactionReceipt 1"));
-  assert.equal(keeping.struck, runs.length + 1, "each purchase lost its first answer");
+  assert.equal(keeping.struck, purchases, "each purchase lost its first answer");
   for (const { label, outcome } of runs) assert.equal(outcome, "delivered", label);
 });
 

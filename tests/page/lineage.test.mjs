@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { lineage } from "counterfoil";
 import { FAULTS } from "../js/faults.mjs";
 import { becomes, journal, putLineage, shown, start } from "./browser.mjs";
+import { many } from "./many.mjs";
 
 let site;
 before(async () => { site = await start(); });
@@ -45,6 +46,15 @@ test("what needs a person most stands first, whatever came first", async () => {
   const { page } = await opened("unknown-in-flight", "needs-approval", "charged-twice-buyer-a", "charged-twice-buyer-b");
   const told = await page.locator(".action").evaluateAll((all) => all.map((one) => one.dataset.code));
   assert.deepEqual(told, ["duplicate_charge", "approval_needed", "outcome_unknown"]);
+});
+
+test("each of several things to do has its whole next step", async () => {
+  const { page, trouble } = await site.open();
+  await putLineage(page, { "many.json": many(30) });
+  const told = await part(page, "actions").locator(".action").allInnerTexts();
+  assert.equal(told.length, 3);
+  for (const text of told) assert.match(text, /Do not pay again\. Ask the chain .*: npx counterfoil resume <journal> --rpc/);
+  assert.deepEqual(trouble, []);
 });
 
 test("money is the core's, to the last unit: spent, reserved and left in one labelled bar", async () => {

@@ -52,7 +52,7 @@ function actionOf({ code, severity, why, next, amount, asset, network, payTo, re
       code === "duplicate_charge" && row?.transaction ? line("The second one", [element("code", {}, visibleAscii(row.transaction)), " is to come back"]) : undefined,
       reasons?.length ? line("Why you are asked", reasons.map(meaningOf).join(" ")) : undefined,
       line("Who can act", whoActs(next, code)),
-      line("Next safe step", STEPS[code] ?? stepOf(next))),
+      line("Next safe step", STEPS[code]?.() ?? stepOf(next))),
     element("p", { class: "ways" },
       code === "approval_needed" ? element("button", { type: "button", class: "button strong", onclick: () => on.answer(ids[0]) }, "Approve or refuse…", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
       pair.length === 2 ? element("button", { type: "button", class: "button", onclick: () => on.compare(pair, code) }, "Compare the two", element("span", { class: "unseen" }, `: ${name}`)) : undefined,
@@ -63,8 +63,8 @@ const MONEY = { duplicate_charge: "Owed back to you", paid_not_delivered: "Paid"
 const TO = { approval_needed: "Would go to", outcome_unknown: "Sent to" };
 /** The same step as the core's, for a person who is not the agent. */
 const STEPS = {
-  approval_needed: "Look at the whole request, then approve or refuse it with your key. Until you approve, nothing is paid.",
-  duplicate_charge: "Do not pay again. Ask the seller to pay the second transfer back, and show both transactions.",
-  paid_not_delivered: ["Do not pay again. Whoever runs the agent makes the claim file (in code: ", element("code", {}, "payer.claim(intentId)"), "). Send it to the seller, and ask for the answer or the money back."],
-  outcome_unknown: ["Do not pay again. Ask the chain whether it was paid, which pays and signs nothing: ", element("code", {}, "npx counterfoil resume <journal> --rpc <network>=<url>")],
+  approval_needed: () => "Look at the whole request, then approve or refuse it with your key. Until you approve, nothing is paid.",
+  duplicate_charge: () => "Do not pay again. Ask the seller to pay the second transfer back, and show both transactions.",
+  paid_not_delivered: () => ["Do not pay again. Whoever runs the agent makes the claim file (in code: ", element("code", {}, "payer.claim(intentId)"), "). Send it to the seller, and ask for the answer or the money back."],
+  outcome_unknown: () => ["Do not pay again. Ask the chain whether it was paid, which pays and signs nothing: ", element("code", {}, "npx counterfoil resume <journal> --rpc <network>=<url>")],
 };
