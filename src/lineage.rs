@@ -9,6 +9,7 @@ mod drift;
 mod family;
 mod node;
 mod prov;
+mod running;
 mod verify;
 mod view;
 

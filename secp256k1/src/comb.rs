@@ -15,6 +15,8 @@ const fn multiples(width: usize) -> usize {
 pub struct Comb {
     points: Vec<Affine>,
     width: usize,
+    /// Digits of a scalar: looked at for each digit.
+    places: usize,
 }
 
 /// A point with a sign: what one digit adds.
@@ -59,8 +61,9 @@ impl Comb {
     /// The tables of a point for digits of so many bits, from 8 to 16. No sum in it is exceptional: the order of the group is prime, and far above the 256th part of itself, so
     /// different small multiples of a point are neither equal nor opposite.
     pub fn new(point: &Affine, width: usize) -> Option<Comb> {
+        let places = places(width);
         let mut doubles = vec![Jacobian::from(*point)];
-        while let (Some(last), true) = (doubles.last(), doubles.len() < places(width) * width) {
+        while let (Some(last), true) = (doubles.last(), doubles.len() < places * width) {
             let next = last.doubled();
             doubles.push(next);
         }
@@ -92,6 +95,7 @@ impl Comb {
         Some(Comb {
             points: points.map(|point| point.settled()).collect(),
             width,
+            places,
         })
     }
 
@@ -102,7 +106,7 @@ impl Comb {
 
     /// Digits of a scalar.
     pub fn places(&self) -> usize {
-        places(self.width)
+        self.places
     }
 
     /// The digits of a scalar.
@@ -150,7 +154,7 @@ pub struct Job<'a> {
 /// factors and the keys can't choose that a sum on the way is exceptional; only the last one can be, where the result is known.
 pub fn sums_of_products(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step(&vec![*start; jobs.len()], steps.count, |lane, step| {
+    in_step(&vec![*start; jobs.len()], steps.count(), |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -219,7 +223,7 @@ pub(crate) fn in_step_by_fours<'a>(
 /// [`sums_of_products`], one by one in each step.
 pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step_by_ones(&vec![*start; jobs.len()], steps.count, |lane, step| {
+    in_step_by_ones(&vec![*start; jobs.len()], steps.count(), |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -227,7 +231,7 @@ pub fn by_ones(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<
 /// [`sums_of_products`], four at once in each step.
 pub fn by_fours(first: &Comb, start: &Affine, jobs: &[Job]) -> Option<Vec<Option<Affine>>> {
     let steps = Steps::new(first, start, jobs);
-    in_step_by_fours(&vec![*start; jobs.len()], steps.count, |lane, step| {
+    in_step_by_fours(&vec![*start; jobs.len()], steps.count(), |lane, step| {
         steps.addend(lane, step)
     })
 }
@@ -237,22 +241,23 @@ struct Steps<'a> {
     first: &'a Comb,
     start: Affine,
     jobs: Vec<(Digits, &'a Comb, Digits)>,
-    /// Those of the second factor, and all.
+    /// How many digits the second factor has.
     others: usize,
-    count: usize,
 }
 
 impl<'a> Steps<'a> {
     fn new(first: &'a Comb, start: &Affine, jobs: &[Job<'a>]) -> Steps<'a> {
         let job = |job: &Job<'a>| (first.digits(&job.a), job.other, job.other.digits(&job.b));
-        let others = jobs.first().map_or(0, |job| job.other.places());
         Steps {
             first,
             start: start.settled(),
             jobs: jobs.iter().map(job).collect(),
-            others,
-            count: first.places() + others + 1,
+            others: jobs.first().map_or(0, |job| job.other.places()),
         }
+    }
+
+    fn count(&self) -> usize {
+        self.first.places() + self.others + 1
     }
 
     fn addend(&self, lane: usize, step: usize) -> Option<Addend<'_>> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::chain::Chain;
 use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
 use super::family::{time, Family, Member};
+use super::running::Running;
 use super::{drift, node, Options, Sources};
 use crate::amount::Amount;
 use crate::conflict::purchase::{SlotKey, Transfer};
@@ -52,18 +53,8 @@ struct Shown<'b, 'a> {
     about: BTreeMap<&'b str, Vec<&'b Finding>>,
     /// What is owed back, by the nonce under which it moved.
     owed: BTreeMap<&'b SlotKey, Back>,
-    running: BTreeMap<Token, Amount>,
-    /// The budgets above the next row, the innermost last.
-    open: Vec<Open>,
+    running: Running,
     rows: Vec<Json>,
-}
-
-/// A budget, and what the rows below it cost so far.
-struct Open {
-    depth: usize,
-    budget: Amount,
-    sums: BTreeMap<Token, Amount>,
-    passed: bool,
 }
 
 /// See [`super::lineage`].
@@ -96,8 +87,7 @@ pub(super) fn view(
             let returned = one.refunded >= one.amount.0;
             (&one.slot, if returned { Back::Returned } else { Back::Open })
         })),
-        running: BTreeMap::new(),
-        open: Vec::new(),
+        running: Running::default(),
         rows: Vec::new(),
     };
     let mut actions = Vec::new();
@@ -248,13 +238,7 @@ impl Shown<'_, '_> {
             .filter_map(|record| time(record.json, "updatedAt"))
             .max();
         let budget = place.and_then(|place| place.budget);
-        self.open.retain(|open| open.depth < depth);
-        self.open.extend(budget.map(|budget| Open {
-            depth,
-            budget,
-            sums: BTreeMap::new(),
-            passed: false,
-        }));
+        self.running.below(depth, budget);
         let over = |budget: Amount| spent.values().any(|cost| cost.spent() > budget);
         let mut flags = self.flags(member.id);
         if budget.is_some_and(over) {
@@ -451,10 +435,7 @@ impl Shown<'_, '_> {
             .with_some("traceparent", json.get("traceparent").cloned())
             .with_some("owedBack", owed.map(|owed| Json::Bool(owed == Back::Open)));
             if let Some(token) = token {
-                let running = self.running.entry(token.clone()).or_insert(Amount::ZERO);
-                *running = running.saturating_add(cost.spent());
-                let running = *running;
-                let passes = self.passes(&token, cost.spent());
+                let (running, passes) = self.running.add(&token, cost.spent());
                 row = row
                     .with("network", token.0.to_json())
                     .with("asset", token.1.to_json())
@@ -471,20 +452,6 @@ impl Shown<'_, '_> {
                 );
             }
         }
-    }
-
-    /// Whether with this cost what counts below a budget above is more than the budget, and was not before.
-    fn passes(&mut self, token: &Token, cost: Amount) -> bool {
-        let mut passes = false;
-        for open in &mut self.open {
-            let sum = open.sums.entry(token.clone()).or_insert(Amount::ZERO);
-            *sum = sum.saturating_add(cost);
-            if *sum > open.budget && !open.passed {
-                open.passed = true;
-                passes = true;
-            }
-        }
-        passes
     }
 
     /// The codes of the findings about an intent or an attempt.

@@ -338,10 +338,18 @@ impl Keys {
             return;
         }
         let width = if known.met < VERY_OFTEN { WIDTH } else { WIDE };
-        if known.tables.as_ref().is_none_or(|comb| comb.width() != width) {
+        let wanted = known.tables.as_ref().is_none_or(|comb| comb.width() != width);
+        if wanted {
             known.tables = Comb::new(&known.key, width);
         }
         self.prepare_generator(times);
+        if wanted {
+            self.make_room();
+        }
+    }
+
+    /// Drops the tables that were not used for longest, where there are too many.
+    fn make_room(&mut self) {
         let mut with_tables: Vec<&mut Known> = self
             .known
             .values_mut()

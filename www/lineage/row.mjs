@@ -70,11 +70,12 @@ export function rowOf(rows, at, { scale }) {
 
 const stateOf = (row) => [symbol(`state-${row.state}`), element("span", {}, STATES[row.state] ?? visible(row.state)), row.by ? element("span", { class: "by" }, SAID_BY[row.by]) : undefined];
 
-/** Whether it is the one transfer of several that stands. */
-const isThePayment = ({ kind, owedBack }, flag) => flag === "duplicate_charge" && kind === "attempt" && owedBack === undefined;
-
-/** Which of the transfers of one purchase it is. */
-const whichOf = ({ kind, owedBack }) => (kind !== "attempt" ? flagOf("duplicate_charge") : owedBack === undefined ? "First: the payment" : owedBack ? "Second: owed back" : "Second: came back");
+/** A flag's words; of several transfers for one purchase which it is: the one that stands is no trouble. */
+function flagIn({ kind, owedBack }, flag) {
+  const stands = flag === "duplicate_charge" && kind === "attempt" && owedBack === undefined;
+  const words = flag !== "duplicate_charge" || kind !== "attempt" ? flagOf(flag) : stands ? "First: the payment" : owedBack ? "Second: owed back" : "Second: came back";
+  return element("span", { class: stands ? "flag calm" : "flag" }, `⚑ ${words}`);
+}
 
 const CELLS = {
   name: (row, { rows, at, parent }) => [
@@ -96,6 +97,6 @@ const CELLS = {
   total: (row) => (row.runningTotal === undefined ? "" : amountOf(row.runningTotal, row.network, row.asset)),
   flags: (row) => [
     row.passesBudget ? element("span", { class: "flag over" }, "▲ budget passed here") : undefined,
-    ...row.flags.map((flag) => element("span", { class: isThePayment(row, flag) ? "flag calm" : "flag" }, `⚑ ${flag === "duplicate_charge" ? whichOf(row) : flagOf(flag)}`)),
+    ...row.flags.map((flag) => flagIn(row, flag)),
   ],
 };
