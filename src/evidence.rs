@@ -133,8 +133,10 @@ pub fn resolve(authorizations: &[Authorization], context: &Context, evidence: &[
 /// amount 0 and no money moved. A use without any Transfer stays `used_or_cancelled`: a log that is missing proves nothing.
 /// Reasons besides those of [`resolve`]: `use_not_found`, `logs_range_short`, `transfer_matches` (a Transfer as signed, of an
 /// unused nonce), `transfer_and_invalidation`, `transfer_ambiguous`, `amount_ambiguous` (of several transfers in one transaction each could be it).
-/// Of proofs: `paid` needs the word of the bitmap on both sides of the payment's block, so that the bit is known to be set in it; that a nonce was
-/// invalidated and nothing else happened, or that it was paid on other terms, is not provable: with trusted blocks it is `unreadable`.
+/// Of proofs: what became of a used nonce needs the word of the bitmap on both sides of its block, so that the bit is known to be set in it, and every
+/// receipt of that block (`receipts_malformed`, `receipts_root_mismatch`; `receipts_disagree` where the source's logs are others): one payment and no
+/// invalidation, or the other way round. A block without either is `cancelled`: the nonce went with another token. Which of several
+/// payments on different terms was the nonce's, the source's call data says: that is not proven.
 pub fn resolve_permits(permits: &[Permit], context: &Context, evidence: &[Json]) -> Verdict {
     permit2::decide(permits, context, evidence)
         .unwrap_or_else(|reason| Verdict::new(VerdictKind::Unreadable, &[reason]))

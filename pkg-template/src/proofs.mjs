@@ -10,17 +10,18 @@ export async function readProofs(ask, { block, asset, slots, receipt }) {
 }
 
 /**
- * `{receiptProof?}` of a payment by Permit2; to the two ends of `within` goes what proves that the nonce was used in the receipt's block, where the source has it: the
- * header before that block, and the storage under both.
+ * Adds to the two ends of `within` what proves how a nonce of Permit2 was used, where the source has it: the header and the storage of both, and every receipt of the
+ * block in which it was used.
  */
-export async function readUse(ask, { receipt, asset, slots, within }) {
-  const ends = async () => {
-    const [after, by] = await Promise.all([within.after, within.by].map(async ({ number }) => state(ask, await ask("eth_getBlockByNumber", number, false), asset, slots)));
+export async function readUse(ask, { asset, slots, within }) {
+  const read = async () => {
+    const [before, block] = await Promise.all([within.after, within.by].map(({ number }) => ask("eth_getBlockByNumber", number, false)));
+    const [after, by, receipts] = await Promise.all([state(ask, before, asset, slots), state(ask, block, asset, slots), receiptsOf(ask, block)]);
+    if (call("receiptProofFrom", { receipts, index: 0 }).receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
     Object.assign(within.after, after);
-    within.by.storageProof = by.storageProof;
+    Object.assign(within.by, by, { receipts: receipts.map(standing) });
   };
-  const found = await Promise.all([inBlock(ask, receipt), ends()].map((read) => read.catch(() => undefined)));
-  return Object.assign({}, ...found);
+  await read().catch(() => undefined);
 }
 
 async function state(ask, block, asset, slots) {
@@ -40,12 +41,21 @@ export async function readReceiptProof(ask, receipt) {
 async function inBlock(ask, { blockHash, blockNumber, transactionHash }) {
   const [block, receipts] = await Promise.all([
     ask("eth_getBlockByHash", blockHash, false),
-    atBlock(blockHash, blockNumber, (which) => ask("eth_getBlockReceipts", which)),
+    receiptsOf(ask, { hash: blockHash, number: blockNumber }),
   ]);
   const place = receipts.findIndex((receipt) => receipt.transactionHash === transactionHash);
   const { receiptsRoot, index, proof } = call("receiptProofFrom", { receipts, index: place });
   if (receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
   return { receiptProof: { header: headerOf(block), index, proof } };
+}
+
+function receiptsOf(ask, { hash, number }) {
+  return atBlock(hash, number, (which) => ask("eth_getBlockReceipts", which));
+}
+
+/** Of a receipt what stands in the block. */
+function standing({ type, status, root, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion }) {
+  return { type, status, root, cumulativeGasUsed, logs: logs.map(({ address, topics, data }) => ({ address, topics, data })), depositNonce, depositReceiptVersion };
 }
 
 /** By hash (EIP-1898), by number where that is refused: a proof under another block's root does not hold. */

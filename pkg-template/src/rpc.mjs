@@ -167,7 +167,7 @@ async function permitEvidence(ask, { chainId, block: top }, { asset, payer, nonc
   const burns = ({ data }) => data.slice(2, 66) === hex64(nonce >> 8n) && isSet(`0x${data.slice(66)}`);
   const transaction = carrier?.hash ?? (transfers[0] ?? logs.find(burns))?.transactionHash;
   const receipt = transaction === undefined ? null : await ask("eth_getTransactionReceipt", transaction);
-  if (slots && receipt) Object.assign(told, await readUse(ask, { receipt, asset: PERMIT2, slots, within: usedWithin }));
+  if (slots) await readUse(ask, { asset: PERMIT2, slots, within: usedWithin });
   return { ...told, usedWithin, logs, logsRange, receipt, ...(carrier && { transaction: { hash: carrier.hash, input: carrier.input } }) };
 }
 

@@ -19,7 +19,7 @@ export function trustOf({ trustedBlocks, layouts }) {
     proofs: { layouts },
     config: () => ({ trustedBlocks: [...known], layouts }),
     async meet(network, evidence) {
-      const hashes = new Set(evidence.flatMap(({ block, receiptProof, chargeProof }) => [block?.hash, receiptProof?.header?.hash, chargeProof?.header?.hash]).filter((hash) => typeof hash === "string"));
+      const hashes = new Set(evidence.flatMap(({ block, receiptProof, chargeProof, usedWithin }) => [block?.hash, ...[receiptProof, chargeProof, usedWithin?.by].map((proof) => proof?.header?.hash)]).filter((hash) => typeof hash === "string"));
       for (const hash of vouches ? hashes : []) {
         if (!known.has(hash) && (await trusted(vouches, hash, network))) known.add(hash);
       }

@@ -191,8 +191,8 @@ export function classify(answer: {
  * `paid`, more is `paid_wrong_terms`, and 0 is `paid` with money `none`.
  *
  * With `trustedBlocks` the sources are not trusted: `paid`, `dead` and `cancelled` need a proof under one of those headers, then with
- * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`; on Tempo always `not_provable`). By Permit2 `cancelled`
- * and `paid_wrong_terms` can't be proven, and `paid` needs the bitmap on both sides of its block. Without it a proof that holds adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
+ * the reason `proved` and the block in `provedIn`; else they are `unreadable` (`not_proved`, `included_in_given_header`, `code_unknown`; on Tempo always `not_provable`). Of a nonce of Permit2
+ * these need the bitmap on both sides of the block in which it was used, and every receipt of that block. Without it a proof that holds adds `included_in_given_header`. A proof that does not hold makes the evidence unreadable either way.
  */
 export function resolve(
   a: Authorization | Authorization[] | Permit2Authorization | Permit2Authorization[],

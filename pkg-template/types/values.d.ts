@@ -109,15 +109,21 @@ export interface ChainEvidence {
   nonceBitmap?: Hex | null;
   /** Which nonce of Permit2 was read; its logs don't name it. */
   nonce?: Hex;
-  /** Two reads of that word between which the nonce was used, and what proves them: the header before the receipt's block, and Permit2's storage under both. */
-  usedWithin?: { after: { number: Hex; nonceBitmap: Hex; header?: unknown; storageProof?: unknown }; by: { number: Hex; nonceBitmap: Hex; storageProof?: unknown } };
+  /**
+   * Two reads of that word between which the nonce was used, and what proves them: the headers of the block in which it was and of the one before, Permit2's storage
+   * under both, and all receipts of that block (eth_getBlockReceipts).
+   */
+  usedWithin?: {
+    after: { number: Hex; nonceBitmap: Hex; header?: unknown; storageProof?: unknown };
+    by: { number: Hex; nonceBitmap: Hex; header?: unknown; storageProof?: unknown; receipts?: unknown[] };
+  };
   /** Of several transfers, the transaction whose call data carries the nonce. */
   transaction?: { hash: Hex; input: Hex };
   /** The header of `block`: an eth_getBlockByNumber answer, or its RLP. What `storageProof` is proven under. */
   header?: unknown;
   /** eth_getProof answers at that block: of the token with the slots of the authorization and of its implementation, and of the implementation; by Permit2 of Permit2. */
   storageProof?: unknown; implementationProof?: unknown;
-  /** The receipt in its own block, made by `receiptProofFrom`. */
+  /** The receipt in its own block, made by `receiptProofFrom`; not of a nonce of Permit2. */
   receiptProof?: { header: unknown; index: Hex; proof: Hex[] };
 }
 /**

@@ -14,6 +14,7 @@
 //! | set, scheme `upto` | one Transfer of at most the amount signed | `paid`, with the amount |
 //! | set | one Transfer, on other terms | `paid_wrong_terms` |
 //! | set | a final invalidation and no Transfer | `cancelled` |
+//! | set | none of them, and every receipt of that block is proven | `cancelled` |
 //! | set | both, none, several that no call data tells apart, or no such reads | `used_or_cancelled` |
 
 use alloy_primitives::U256;
@@ -129,6 +130,30 @@ struct Told<'a> {
     foreign: bool,
 }
 
+impl Told<'_> {
+    /// Whether the answer is the same, whichever of the transfers was the nonce's.
+    fn is_one(&self, permits: &[Permit]) -> bool {
+        let mut moved = self.moved.iter().map(|(_, transfer)| transfer);
+        let Some(first) = moved.next() else {
+            return true;
+        };
+        let as_signed = |to: &Transfer| permits.iter().any(|one| covers(one, to));
+        let mut others = moved.peekable();
+        others.peek().is_none()
+            || as_signed(first) && others.all(|other| (other.to, other.value) == (first.to, first.value))
+    }
+}
+
+/// Whether a log of this address and these topics is one that the question about a permit's nonce asks for.
+pub(super) fn asks(address: &[u8; 20], topics: &[Word], context: &Context, of: &Permit) -> bool {
+    let from = of.from.to_word();
+    match topics {
+        [logs::TRANSFER, payer, _] => *address == context.asset.0 && *payer == from,
+        [INVALIDATION, payer] => *address == CONTRACT.0 && *payer == from,
+        _ => false,
+    }
+}
+
 pub(super) fn decide(permits: &[Permit], context: &Context, evidence: &[Json]) -> Result<Verdict, Reason> {
     let (first, siblings) = permits.split_first().ok_or("authorization_missing")?;
     let slot = |permit: &Permit| (permit.from, permit.nonce);
@@ -151,24 +176,22 @@ pub(super) fn decide(permits: &[Permit], context: &Context, evidence: &[Json]) -
     }
     let mut proofs = Proofs::default();
     for (json, source) in evidence.iter().zip(&sources) {
-        let at = (&source.block, &source.word);
-        proofs = proofs.or(Proofs::of_permit(
-            json,
-            at,
-            source.receipt.as_ref(),
-            context,
-            first,
-        )?);
+        let said = (
+            &source.block,
+            &source.word,
+            source.logs.as_deref().unwrap_or_default(),
+        );
+        proofs = proofs.or(Proofs::of_permit(json, said, context, first)?);
     }
     let told = told(source, context, first)?;
+    // Which of several transfers was this nonce's, is the source's word.
+    if !told.as_ref().is_some_and(|told| told.is_one(permits)) {
+        proofs.receipt = None;
+    }
     let verdict = match is_set(&source.word, first) {
         false => unused(source, context, &proofs, permits, told),
         true => used(source, context, &proofs, permits, told),
     }?;
-    // A payment as signed, in the block in which the bit was set, is proven. That nothing else was in that block is not.
-    if verdict.verdict != VerdictKind::Paid {
-        proofs.receipt = None;
-    }
     Ok(weigh(verdict, context, &proofs))
 }
 
@@ -297,13 +320,15 @@ fn used(
     let moved: Vec<_> = told.moved.iter().filter(|(log, _)| inside(log)).collect();
     let mut burnt = told.burnt.iter().filter(|log| inside(log));
     match (moved.as_slice(), burnt.next()) {
+        // The block in which the nonce was used is known whole, and in it nothing moved: it was used for something else.
+        ([], None) if context.trusts(proofs.receipt) => Ok(Verdict::new(VerdictKind::Cancelled, &[])),
         ([], None) if told.foreign => unknown(&["log_missing", "log_foreign"]),
         ([], None) => unknown(&["log_missing"]),
         ([], Some(log)) => {
             if let Err(reason) = confirmed(source, log)? {
                 return unknown(&[reason]);
             }
-            match finality(source.block.tag, context, None) {
+            match finality(source.block.tag, context, proofs.receipt) {
                 Some(limits) => Ok(Verdict::new(VerdictKind::Cancelled, limits).by(log)),
                 None => unknown(&["not_final"]),
             }

@@ -3,8 +3,9 @@
 
 use super::bitmap_proof;
 use super::header::Header;
-use super::receipt_proof;
-use super::rpc::{member, quantity, Block, Reason, Receipt, Source, Word};
+use super::permit2;
+use super::receipt_proof::{self, Event};
+use super::rpc::{member, quantity, Block, Log, Reason, Receipt, Source, Word};
 use super::storage_proof::{self, State};
 use super::Context;
 use crate::eip3009::Authorization;
@@ -50,54 +51,34 @@ impl Proofs {
         Ok(proofs)
     }
 
-    /// Reads the proofs of one source about a nonce of Permit2. A use is proven by the word of the bitmap on both sides of the block in which
-    /// the receipt stands: `usedWithin.by.storageProof` under that block's header, and `usedWithin.after: {header, storageProof}` under the one before it.
+    /// Reads the proofs of one source about a nonce of Permit2. A use is proven by the block in which it was: by the word of the bitmap under
+    /// that block's header (`usedWithin.by: {header, storageProof, receipts}`) and under the one before it (`usedWithin.after: {header, storageProof}`), and
+    /// by all receipts of the block, which hold every Transfer and invalidation that it could be, and no other than the source's `logs`.
     pub fn of_permit(
         json: &Json,
-        (block, word): (&Block, &Word),
-        receipt: Option<&Receipt>,
+        (block, word, logs): (&Block, &Word, &[Log]),
         context: &Context,
         permit: &Permit,
     ) -> Result<Proofs, Reason> {
         let mut proofs = Proofs::default();
-        let mut shows = |header: &Header, json: &Json, said: &Word| {
-            let answer = json.get("storageProof").ok_or("storage_proof_missing")?;
-            match bitmap_proof::prove(&header.state_root, answer, &context.layouts, permit)? {
-                None => proofs.code_unknown = true,
-                Some(word) if word == *said => return Ok(true),
-                Some(_) => return Err("state_proof_disagrees"),
-            }
-            Ok(false)
-        };
-        let mut state = None;
         if json.get("storageProof").is_some() {
             let header = state_header(json, block)?;
-            state = shows(&header, json, word)?.then_some(header.hash);
+            let known = shows(&header, json, word, context, permit)?;
+            proofs.state = known.then_some(header.hash);
+            proofs.code_unknown = !known;
         }
-        let mut used = None;
-        if let Some(proof) = json.get("receiptProof") {
-            let receipt = receipt.ok_or("receipt_missing")?;
-            let header = receipt_header(proof, receipt)?;
-            let end = |name: &str| json.get("usedWithin").and_then(|within| within.get(name));
-            if let (Some(after), Some(by)) = (end("after"), end("by")) {
-                let told = |end: &Json| {
-                    let number = member(end, "number").and_then(quantity);
-                    let word = member(end, "nonceBitmap").and_then(|word| hex::decode_array(word).ok());
-                    number.zip(word).ok_or("state_malformed")
-                };
-                let ((before, unset), (at, set)) = (told(after)?, told(by)?);
-                if after.get("storageProof").is_some() && by.get("storageProof").is_some() {
-                    let parent = self::header(after)?;
-                    if at != header.number || parent.number != before || parent.hash != header.parent_hash {
-                        return Err("header_disagrees");
-                    }
-                    let both = shows(&parent, after, &unset)? & shows(&header, by, &set)?;
-                    used = both.then_some(header.hash);
-                }
+        let end = |name: &str| json.get("usedWithin").and_then(|within| within.get(name));
+        let proven = |end: &&Json| end.get("storageProof").is_some();
+        let (after, by) = (end("after").filter(proven), end("by").filter(proven));
+        if let (Some(after), Some(by)) = (after, by) {
+            if let Some(receipts) = by.get("receipts") {
+                let (header, known) = use_block(after, by, context, permit)?;
+                let events = receipt_proof::events(&header, receipts)?;
+                same_events(&header, &events, logs, context, permit)?;
+                proofs.receipt = known.then_some(header.hash);
+                proofs.code_unknown |= !known;
             }
         }
-        proofs.state = state;
-        proofs.receipt = used;
         Ok(proofs)
     }
 
@@ -108,6 +89,59 @@ impl Proofs {
             receipt: self.receipt.or(other.receipt),
             code_unknown: self.code_unknown || other.code_unknown,
         }
+    }
+}
+
+/// Whether Permit2's code in this block is known, so that what the bitmap holds there, which must be what is said, means something.
+fn shows(
+    header: &Header,
+    json: &Json,
+    said: &Word,
+    context: &Context,
+    permit: &Permit,
+) -> Result<bool, Reason> {
+    let answer = json.get("storageProof").ok_or("storage_proof_missing")?;
+    match bitmap_proof::prove(&header.state_root, answer, &context.layouts, permit)? {
+        None => Ok(false),
+        Some(word) if word == *said => Ok(true),
+        Some(_) => Err("state_proof_disagrees"),
+    }
+}
+
+/// The block in which the bit was set, next after the one in which it was not, and whether Permit2's code is known in both.
+fn use_block(after: &Json, by: &Json, context: &Context, permit: &Permit) -> Result<(Header, bool), Reason> {
+    let told = |end: &Json| {
+        let number = member(end, "number").and_then(quantity);
+        let word = member(end, "nonceBitmap").and_then(|word| hex::decode_array(word).ok());
+        number.zip(word).ok_or("state_malformed")
+    };
+    let ((before, unset), (at, set)) = (told(after)?, told(by)?);
+    let (parent, header) = (self::header(after)?, self::header(by)?);
+    if (before, at) != (parent.number, header.number) || parent.hash != header.parent_hash {
+        return Err("header_disagrees");
+    }
+    let known = shows(&parent, after, &unset, context, permit)? & shows(&header, by, &set, context, permit)?;
+    Ok((header, known))
+}
+
+/// The source's logs of that block are those that its receipts hold, as far as the question goes.
+fn same_events(
+    header: &Header,
+    events: &[Event],
+    logs: &[Log],
+    context: &Context,
+    permit: &Permit,
+) -> Result<(), Reason> {
+    let asked = |address: &[u8; 20], topics: &[Word]| permit2::asks(address, topics, context, permit);
+    let mut proven = events.iter().filter(|event| asked(&event.address, &event.topics));
+    let mut said = logs
+        .iter()
+        .filter(|log| log.block_number == header.number && asked(&log.address, &log.topics));
+    let alike =
+        said.all(|log| log.block_hash == header.hash && proven.next().is_some_and(|event| event.is(log)));
+    match alike && proven.next().is_none() {
+        true => Ok(()),
+        false => Err("receipts_disagree"),
     }
 }
 
@@ -150,11 +184,9 @@ fn receipt_header(json: &Json, receipt: &Receipt) -> Result<Header, Reason> {
     let nodes = json.read("proof", |nodes| nodes.as_list(|node| hex::decode(node.as_str()?)));
     let proven = receipt_proof::prove(&header, index, &nodes.map_err(|_| MALFORMED)?)?;
     let mut pairs = receipt.logs.iter().zip(&proven.logs);
-    let same = |(said, proven): (&super::rpc::Log, &receipt_proof::Event)| {
-        (said.address, &said.topics, &said.data) == (proven.address, &proven.topics, &proven.data)
-    };
-    let alike =
-        receipt.succeeded == proven.succeeded && receipt.logs.len() == proven.logs.len() && pairs.all(same);
+    let alike = receipt.succeeded == proven.succeeded
+        && receipt.logs.len() == proven.logs.len()
+        && pairs.all(|(said, proven)| proven.is(said));
     match alike {
         true => Ok(header),
         false => Err("receipt_proof_disagrees"),

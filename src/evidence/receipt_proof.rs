@@ -1,10 +1,10 @@
-//! Receipts in their block: the proof that a receipt stands under a header's receipts root, what it says, and the making of
-//! such a proof from all receipts of the block.
+//! Receipts in their block: the proof that a receipt stands under a header's receipts root, what it says, the making of
+//! such a proof from all receipts of the block, and what all of them say.
 
 use alloy_primitives::{Bloom, BloomInput};
 
 use super::header::Header;
-use super::rpc::{quantity, Reason, Word};
+use super::rpc::{quantity, Log, Reason, Word};
 use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
@@ -38,6 +38,18 @@ pub(super) fn prove(header: &Header, index: u64, proof: &[Vec<u8>]) -> Result<Pr
     let code = |error: Error| error.code.as_str();
     let receipt = trie::prove(&header.receipts_root, &trie::index_key(index), proof).map_err(code)?;
     decode(&receipt.ok_or("receipt_not_in_block")?).map_err(code)
+}
+
+/// Every event of the block, in its order, out of all its receipts as `eth_getBlockReceipts` gives them. Reasons: `receipts_malformed`;
+/// `receipts_root_mismatch` when they are not those of the block, one missing or more included.
+pub(super) fn events(header: &Header, receipts: &Json) -> Result<Vec<Event>, Reason> {
+    let encoded = receipts.as_list(encode).map_err(|_| "receipts_malformed")?;
+    let (root, _) = built(encoded, 0).map_err(|_| "receipts_malformed")?;
+    if root != header.receipts_root {
+        return Err("receipts_root_mismatch");
+    }
+    let logs = receipts.as_list(|receipt| receipt.read("logs", |logs| logs.as_list(Event::from_json)));
+    logs.map(|logs| logs.concat()).map_err(|_| "receipts_malformed")
 }
 
 /// Reads a receipt as it stands in the trie: a list, or a type byte (EIP-2718) and a list. Errors: `unsupported_receipt_type`;
@@ -101,15 +113,20 @@ pub fn receipt_proof_from(receipts: &Json, index: u64) -> Result<Json, Error> {
     if index >= receipts.len() as u64 {
         return Err(Error::new(Code::NumberOutOfRange, "index"));
     }
-    let numbered = (0_u64..).zip(receipts);
-    let entries = map(numbered.map(|(at, receipt)| (trie::index_key(at), receipt)));
-    let (root, proof) = trie::build(&entries, &trie::index_key(index))?;
+    let (root, proof) = built(receipts, index)?;
     let proof = proof.into_iter().map(|node| Json::text(hex::encode(node)));
     Ok(Json::object([
         ("receiptsRoot", Json::text(hex::encode(root))),
         ("index", Json::text(format!("0x{index:x}"))),
         ("proof", Json::Array(proof.collect())),
     ]))
+}
+
+/// The root of these receipts, and the proof of one of them.
+fn built(receipts: Vec<Vec<u8>>, index: u64) -> Result<(Word, Vec<Vec<u8>>), Error> {
+    let numbered = (0_u64..).zip(receipts);
+    let entries = map(numbered.map(|(at, receipt)| (trie::index_key(at), receipt)));
+    trie::build(&entries, &trie::index_key(index))
 }
 
 /// A receipt of the JSON-RPC as it stands in the trie. Its bloom is computed from its logs.
@@ -153,6 +170,11 @@ fn number(json: &Json) -> Result<u64, Error> {
 }
 
 impl Event {
+    /// Whether a source's log is this event.
+    pub fn is(&self, log: &Log) -> bool {
+        (log.address, &log.topics, &log.data) == (self.address, &self.topics, &self.data)
+    }
+
     fn from_json(json: &Json) -> Result<Event, Error> {
         Ok(Event {
             address: json.read("address", Json::as_hex)?,

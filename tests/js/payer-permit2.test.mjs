@@ -11,9 +11,9 @@ import { recoverPermit2Payer, resolve } from "counterfoil/core";
 import { readEvidence } from "counterfoil/node";
 import { KEYS, startChain } from "../../demo/chain.mjs";
 import { REPORT, startSeller } from "../../demo/seller.mjs";
+import { PERMIT2, permit2On } from "./permit2/permit2.mjs";
 import { KEY, NETWORK, PAYER, USDC, clockwork, counted, keyBytes, openJournal, privateKeyToAccount, thrown } from "./payer-stage.mjs";
 
-const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
 const SPENDER = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
 const TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const PRICE = { asset: USDC, amount: "10000", extra: { name: "USDC", version: "2", assetTransferMethod: "permit2" } };
@@ -35,7 +35,7 @@ const approve = async (key) => mined(await chain.wallet(key).writeContract({ add
 
 before(async () => {
   chain = await startChain();
-  await chain.rpc("anvil_setCode", [PERMIT2, code("permit2")]);
+  await chain.rpc("anvil_setCode", [PERMIT2, permit2On(84532)]);
   await chain.rpc("anvil_setCode", [SPENDER, code("exact-spender")]);
   await approve(KEY);
 });
@@ -132,10 +132,16 @@ test("no approval: the seller's refusal, the money stays held, and after the app
   assert.deepEqual([await seller.transfers(), signer.calls], [1, 1]);
 });
 
-test("invalidated by the payer: the nonce is passed over, and what was sent can't land", async () => {
+/** What a light client says: a block of this chain, and a final one. */
+const light = async (hash) => {
+  const [block, { number }] = [await chain.rpc("eth_getBlockByHash", [hash, false]), await chain.block("finalized")];
+  return block !== null && Number(block.number) <= number;
+};
+
+for (const [believed, trust] of [["its sources", {}], ["only what is proven", { trustedBlocks: light }]]) test(`invalidated by a payer that believes ${believed}: the nonce is passed over, and what was sent can't land`, async () => {
   const seller = await market({ fault: "sit_on_it" });
   const intent = another();
-  const { payer, journal } = buyer();
+  const { payer, journal } = buyer(trust);
   await thrown(payer.fetch(seller.url, { intent, signal: AbortSignal.timeout(4000) }));
   const nonce = BigInt(seller.payments[0].payload.permit2Authorization.nonce);
   const args = [nonce >> 8n, 1n << (nonce & 255n)];
@@ -144,7 +150,9 @@ test("invalidated by the payer: the nonce is passed over, and what was sent can'
   await chain.finalized();
   assert.equal((await judged(seller.payments[0], "finalized")).verdict.verdict, "cancelled");
   assert.equal((await payer.resume())[0].outcome, "unpaid");
-  assert.equal((await journal.intents())[0].generation, 1);
+  const [{ generation, attempts: [{ verdict }] }] = await journal.intents();
+  assert.equal(generation, 1);
+  assert.deepEqual(verdict.reasons, trust.trustedBlocks ? ["proved", "transaction_not_proved"] : []);
   await seller.presentAll();
   assert.equal(await seller.transfers(), 0);
 });

@@ -12,7 +12,7 @@ import { readEvidence } from "counterfoil/node";
 import { call } from "counterfoil/raw";
 import { NETWORK, USDC, startChain } from "../../demo/chain.mjs";
 import { DEPLOYER, PERMIT2, SALT, permit2Creation, permit2On } from "./permit2/permit2.mjs";
-import { PAYER, approve, deploy, invalidate, permitted, settle } from "./permit2/scene.mjs";
+import { PAYER, approve, deploy, invalidate, permitted, settle, together } from "./permit2/scene.mjs";
 
 const word = (value) => `0x${BigInt(value).toString(16).padStart(64, "0")}`;
 const sha = (text) => `0x${createHash("sha256").update(text).digest("hex")}`;
@@ -72,10 +72,9 @@ test("payment is proven, by the bit on both sides of the payment's block", async
   const bare = structuredClone(evidence);
   delete bare.usedWithin.after.storageProof;
   assert.deepEqual(said(judge(one, bare, [receipt.blockHash])), ["unreadable", "not_proved"]);
-  // On other terms, nothing says what else was in that block.
   const other = { ...one, permitted: { ...one.permitted, amount: "20000" } };
-  assert.deepEqual(said(judge(other, evidence, [receipt.blockHash])), ["unreadable", "not_proved"]);
-  assert.deepEqual(said(judge(other, evidence, undefined)), ["paid_wrong_terms", "terms_differ"]);
+  assert.deepEqual(said(judge(other, evidence, [receipt.blockHash])), ["paid_wrong_terms", "terms_differ", "proved", "transaction_not_proved"]);
+  assert.deepEqual(said(judge(other, evidence, undefined)), ["paid_wrong_terms", "terms_differ", "included_in_given_header"]);
 });
 
 test("unused and death are proven, by the state under a trusted header alone", async () => {
@@ -89,13 +88,29 @@ test("unused and death are proven, by the state under a trusted header alone", a
   assert.deepEqual(said(judge(one, evidence, [sha("another block")])), ["not_yet", "not_final", "included_in_given_header"]);
 });
 
-test("an invalidation is no payment, and that there was none beside it is not proven", async () => {
+test("an invalidation is no payment, and proven by the whole block that there was none beside it", async () => {
   const one = await permitted(chain, "invalidated");
   const receipt = await invalidate(chain, one);
   await final(receipt);
   const evidence = await read(one);
-  assert.deepEqual(said(judge(one, evidence, undefined)), ["cancelled"]);
-  assert.deepEqual(said(judge(one, evidence, [receipt.blockHash, evidence.block.hash])), ["unreadable", "not_proved"]);
+  assert.deepEqual(said(judge(one, evidence, undefined)), ["cancelled", "included_in_given_header"]);
+  assert.deepEqual(said(judge(one, evidence, [receipt.blockHash])), ["cancelled", "proved", "transaction_not_proved"]);
+  assert.deepEqual(said(judge(one, evidence, [evidence.block.hash])), ["unreadable", "included_in_given_header"]);
+});
+
+test("invalidated in the block of a payment on the same terms: no source proves that payment for it", async () => {
+  const [one, other] = [await permitted(chain, "hidden"), await permitted(chain, "beside it")];
+  const [burnt, paid] = await together(chain, () => invalidate(chain, one), () => settle(chain, other));
+  assert.equal(burnt.blockHash, paid.blockHash);
+  await final(paid);
+  const hiding = async (method, params) => {
+    const answer = await chain.rpc(method, params);
+    return method === "eth_getLogs" ? answer.filter(({ address }) => address !== PERMIT2.toLowerCase()) : answer;
+  };
+  const evidence = (await readEvidence(hiding, { asset: USDC, payer: PAYER, nonce: one.nonce, method: "permit2", proofs: true }))[0];
+  assert.deepEqual(said(judge(one, evidence, [paid.blockHash])), ["unreadable", "receipts_disagree"]);
+  assert.deepEqual(said(judge(one, await read(one), [paid.blockHash])), ["used_or_cancelled", "transfer_and_invalidation"]);
+  assert.deepEqual(said(judge(other, await read(other), [paid.blockHash])), ["paid", "proved", "transaction_not_proved"]);
 });
 
 test("a node that lies about a payment can't prove it unused, nor another code at that address", async () => {

@@ -5,9 +5,9 @@ import { writeFileSync } from "node:fs";
 
 import { readEvidence } from "counterfoil/node";
 import { keccak256, toRlp } from "../../demo/node_modules/viem/_esm/index.js";
-import { NETWORK, USDC, startChain } from "../../demo/chain.mjs";
+import { KEYS, NETWORK, USDC, startChain } from "../../demo/chain.mjs";
 import { PERMIT2 } from "../js/permit2/permit2.mjs";
-import { PAYER, approve, deploy, permitted, settle } from "../js/permit2/scene.mjs";
+import { PAYER, approve, deploy, invalidate, permitted, settle, together } from "../js/permit2/scene.mjs";
 
 const sha = (text) => `0x${createHash("sha256").update(text).digest("hex")}`;
 const flip = (hex, at = hex.length - 1) => hex.slice(0, at) + (hex[at] === "0" ? "1" : "0") + hex.slice(at + 1);
@@ -21,13 +21,18 @@ const [one, unsent] = [await permitted(chain, "recorded"), await permitted(chain
 await settle(chain, one);
 const other = await permitted(chain, "another");
 await settle(chain, other);
+const names = ["invalidated", "invalidated beside a payment", "the payment beside it", "the first of two", "the second of two"];
+const [burnt, hidden, shown, first, next] = await Promise.all(names.map((name, i) => permitted(chain, name, 600, i === 4 ? "25000" : "10000")));
+await invalidate(chain, burnt);
+await together(chain, () => invalidate(chain, hidden), () => settle(chain, shown));
+await together(chain, () => settle(chain, first), () => settle(chain, next, KEYS.owner));
 await chain.advance(40);
 const ctx = { network: NETWORK, asset: USDC };
 const base = async (authorization) => {
   const evidence = await read(authorization);
-  return { authorization, ctx: { ...ctx, trustedBlocks: [evidence.block.hash, ...(evidence.receipt ? [evidence.receipt.blockHash] : [])] }, evidence };
+  return { authorization, ctx: { ...ctx, trustedBlocks: [evidence.block.hash, ...(evidence.usedWithin ? [evidence.usedWithin.by.header.hash] : [])] }, evidence };
 };
-const [paid, dead, second] = [await base(one), await base(unsent), await base(other)];
+const [paid, dead, second, invalidated, covered, beside] = await Promise.all([one, unsent, other, burnt, hidden, first].map(base));
 // Other code stands at Permit2's address: what its storage says means nothing, unless somebody vouches for it.
 const code = flip(await chain.rpc("eth_getCode", [PERMIT2, "latest"]));
 await chain.rpc("anvil_setCode", [PERMIT2, code]);
@@ -39,6 +44,7 @@ const of = (name) => (why, set, reason, verdict = "unreadable") => ({ why, of: n
 const payment = of("paid");
 const death = of("dead");
 const elsewhere = of("foreign");
+const [burn, hiding, two] = ["invalidated", "covered", "beside"].map(of);
 const { after, by } = paid.evidence.usedWithin;
 const { accountProof, storageProof: [{ proof }] } = dead.evidence.storageProof;
 const slot = "evidence.storageProof.storageProof.0";
@@ -54,9 +60,20 @@ const cases = [
   payment("nothing", {}, ["proved", "transaction_not_proved"], "paid"),
   payment("nobody trusts the block", { "ctx.trustedBlocks": [] }, "included_in_given_header"),
   payment("the block of the state alone is trusted", { "ctx.trustedBlocks": [paid.evidence.block.hash] }, "included_in_given_header"),
-  payment("no proof of the receipt", { "evidence.receiptProof": null }, "not_proved"),
+  payment("not all receipts of the block", { "evidence.usedWithin.by.receipts": null }, "not_proved"),
+  payment("no receipt of the block", { "evidence.usedWithin.by.receipts": [] }, "receipts_root_mismatch"),
+  payment("a receipt twice", { "evidence.usedWithin.by.receipts": [by.receipts[0], by.receipts[0]] }, "receipts_root_mismatch"),
+  payment("the receipts of another block", { "evidence.usedWithin.by.receipts": second.evidence.usedWithin.by.receipts }, "receipts_root_mismatch"),
+  payment("a receipt of a type that nobody knows", { "evidence.usedWithin.by.receipts.0.type": "0x9" }, "receipts_malformed"),
+  payment("a receipt without logs", { "evidence.usedWithin.by.receipts.0.logs": null }, "receipts_malformed"),
+  payment("another amount in the block's receipt", { "evidence.usedWithin.by.receipts.0.logs.0.data": word(1) }, "receipts_root_mismatch"),
+  payment("another amount in the source's log", { "evidence.logs.0.data": word(9999) }, "receipts_disagree"),
+  payment("a payment that the source keeps to itself", { "evidence.logs": [] }, "receipts_disagree"),
+  payment("a payment told twice", { "evidence.logs": [paid.evidence.logs[0], { ...paid.evidence.logs[0], logIndex: "0x9" }] }, "receipts_disagree"),
+  payment("a log of that height in another block", { "evidence.logs.0.blockHash": sha("block"), "evidence.receipt.blockHash": sha("block"), "evidence.receipt.logs.0.blockHash": sha("block"), "evidence.receipt.logs.1.blockHash": sha("block") }, "receipts_disagree"),
   payment("no proof that the bit was unset before", { "evidence.usedWithin.after.storageProof": null }, "not_proved"),
   payment("no proof that the bit was set in that block", { "evidence.usedWithin.by.storageProof": null }, "not_proved"),
+  payment("no header of the block", { "evidence.usedWithin.by.header": null }, "header_missing"),
   payment("no header before the block", { "evidence.usedWithin.after.header": null }, "header_missing"),
   payment("another header before it", { "evidence.usedWithin.after.header": second.evidence.usedWithin.after.header }, "header_disagrees"),
   payment("an invented block before it, whole in itself", { "evidence.usedWithin.after.header": invented }, "header_disagrees"),
@@ -69,10 +86,23 @@ const cases = [
   payment("a source that says set of both", { "evidence.usedWithin.after.nonceBitmap": by.nonceBitmap }, "state_proof_disagrees"),
   payment("two blocks between", { "evidence.usedWithin.after.number": word(0).slice(0, 3) }, "header_disagrees"),
   payment("a block that is not the receipt's", { "evidence.usedWithin.by.number": paid.evidence.block.number }, "header_disagrees"),
-  payment("the payment of another nonce on the same terms", { "evidence.receipt": second.evidence.receipt, "evidence.receiptProof": second.evidence.receiptProof, "ctx.trustedBlocks": second.ctx.trustedBlocks }, "header_disagrees"),
-  payment("the amount in the source's receipt", { "evidence.receipt.logs.0.data": word(1) }, "receipt_proof_disagrees"),
-  payment("on other terms: what else was in the block is not proven", { "authorization.permitted.amount": "30000" }, "not_proved"),
+  payment("the payment of another nonce on the same terms", { "evidence.usedWithin.by.header": second.evidence.usedWithin.by.header }, "header_disagrees"),
+  payment("on other terms", { "authorization.permitted.amount": "30000" }, ["terms_differ", "proved", "transaction_not_proved"], "paid_wrong_terms"),
+  payment("used for another token, of which nothing moved in that block", { "authorization.permitted.token": PAYER, "ctx.asset": PAYER, "evidence.logs": [], "evidence.receipt": null }, ["proved", "transaction_not_proved"], "cancelled"),
+  payment("the same, and nobody trusts the block", { "authorization.permitted.token": PAYER, "ctx.asset": PAYER, "evidence.logs": [], "evidence.receipt": null, "ctx.trustedBlocks": [] }, "log_missing", "used_or_cancelled"),
   payment("nobody trusts any block, but the source", { "ctx.trustedBlocks": null }, "included_in_given_header", "paid"),
+
+  burn("nothing", {}, ["proved", "transaction_not_proved"], "cancelled"),
+  burn("nobody trusts the block", { "ctx.trustedBlocks": [] }, "included_in_given_header"),
+  burn("not all receipts of the block", { "evidence.usedWithin.by.receipts": null }, "not_proved"),
+  burn("a payment that is not in the block", { "evidence.logs": [{ ...paid.evidence.logs[0], blockNumber: invalidated.evidence.usedWithin.by.number, blockHash: invalidated.evidence.usedWithin.by.header.hash }] }, "receipts_disagree"),
+  burn("a latest block, under a trusted header", { "evidence.block.tag": "latest" }, ["proved", "transaction_not_proved"], "cancelled"),
+  hiding("nothing", {}, "transfer_and_invalidation", "used_or_cancelled"),
+  hiding("the invalidation beside a payment on the same terms", { "evidence.logs": covered.evidence.logs.filter(({ address }) => address === USDC.toLowerCase()) }, "receipts_disagree"),
+  hiding("the payment beside the invalidation", { "evidence.logs": covered.evidence.logs.filter(({ address }) => address !== USDC.toLowerCase()) }, "receipts_disagree"),
+  two("which of two payments on other terms was this nonce's, is the source's word", {}, "not_proved"),
+  two("the source keeps the other one to itself", { "evidence.logs": beside.evidence.logs.slice(0, 1) }, "receipts_disagree"),
+  two("nobody trusts any block, but the source", { "ctx.trustedBlocks": null }, [], "paid"),
 
   death("nothing", {}, "proved", "dead"),
   death("a latest block, under a trusted header", { "evidence.block.tag": "latest" }, "proved", "dead"),
@@ -96,4 +126,4 @@ const cases = [
   elsewhere("code that the caller knows", { "ctx.layouts": [{ codeHash: keccak256(code) }] }, "proved", "dead"),
 ];
 const about = "Evidence with proofs of a local chain (anvil 1.7.1) with Permit2 deployed as it is everywhere, and alterations of it. `set` names members by their path; null takes one away.";
-writeFileSync(new URL("permit2.json", import.meta.url), `${JSON.stringify({ about, bases: { paid, dead, foreign }, cases }, null, 1)}\n`);
+writeFileSync(new URL("permit2.json", import.meta.url), `${JSON.stringify({ about, bases: { paid, dead, foreign, invalidated, covered, beside }, cases }, null, 1)}\n`);

@@ -43,13 +43,22 @@ export async function permitted(chain, name, seconds = 600, amount = "10000") {
   };
 }
 
-export function settle(chain, one) {
+export function settle(chain, one, by = KEYS.facilitator) {
   const { permitted, nonce, deadline, witness } = one;
   const signature = signPermit2(one, NETWORK, new Uint8Array(Buffer.from(KEYS.payer.slice(2), "hex")));
   const permit = { permitted: { token: permitted.token, amount: BigInt(permitted.amount) }, nonce: BigInt(nonce), deadline: BigInt(deadline) };
-  return send(chain, KEYS.facilitator, SPENDER, "settle", [permit, one.from, { to: witness.to, validAfter: BigInt(witness.validAfter) }, signature]);
+  return send(chain, by, SPENDER, "settle", [permit, one.from, { to: witness.to, validAfter: BigInt(witness.validAfter) }, signature]);
 }
 
 export function invalidate(chain, { nonce }) {
   return send(chain, KEYS.payer, PERMIT2, "invalidateUnorderedNonces", [BigInt(nonce) >> 8n, 1n << (BigInt(nonce) & 255n)]);
+}
+
+/** What the acts send, each of another account, in one block; their receipts. */
+export async function together(chain, ...acts) {
+  await chain.hold();
+  const sent = acts.map((act) => act());
+  while (Number((await chain.rpc("txpool_status", [])).pending) < acts.length) await new Promise((done) => setTimeout(done, 20));
+  await chain.release();
+  return Promise.all(sent);
 }
