@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
+import { auditSummary, auditVerdicts } from "counterfoil/verify";
 import { generate } from "../audit/generate.mjs";
 import { assertLines, assertPairs, told } from "../audit/told.mjs";
 
@@ -56,7 +57,13 @@ test("merged, the parts say what the whole says, byte for byte, in any order and
   const lines = whole.out.trimEnd().split("\n");
   const piles = [[], [], [], []];
   lines.forEach((line, place) => piles[line.startsWith('{"v":1') ? (place * place) % 7 % 4 : 0].push(line));
-  piles.reverse().forEach((pile, place) => writeFileSync(at(`pile-${place}.jsonl`), pile.map((line) => `${line}\n`).join("")));
+  const closing = JSON.parse(piles[0].pop());
+  piles.reverse().forEach((pile, place) => {
+    const verdicts = pile.filter((line) => line.startsWith('{"v":1'));
+    const summary = verdicts.length ? auditVerdicts(Buffer.from(verdicts.join("\n"))).summary : auditSummary([]);
+    const last = JSON.stringify({ ...closing, summary: { ...summary, inputs: closing.summary.inputs }, part: `${place + 1}/4` });
+    writeFileSync(at(`pile-${place}.jsonl`), [...pile, last].map((line) => `${line}\n`).join(""));
+  });
   const tail = (out) => out.split("\n").filter((line) => !line.startsWith('{"v":1')).join("\n");
   for (const names of [["part-0.jsonl", "part-1.jsonl", "part-2.jsonl"], ["pile-0.jsonl", "pile-1.jsonl", "pile-2.jsonl", "pile-3.jsonl"]]) {
     const merged = await run("--merge", ...names, "--format", "jsonl");

@@ -12,6 +12,7 @@ import { totals, writers } from "./audit/formats.mjs";
 import { formats, inputsOf } from "./audit/inputs.mjs";
 import { Joins } from "./audit/joins.mjs";
 import { judgeOf } from "./audit/judge.mjs";
+import { Reports } from "./audit/merge.mjs";
 import { inOrder } from "./audit/pool.mjs";
 import { Progress } from "./audit/progress.mjs";
 import { arriving, blocksOf } from "./audit/read.mjs";
@@ -27,7 +28,7 @@ export const options = {
   profile: { type: "string" },
   now: { type: "string" },
   jobs: { type: "string" },
-  format: { type: "string", default: "text" },
+  format: { type: "string" },
   out: { type: "string" },
   report: { type: "string" },
   part: { type: "string" },
@@ -49,13 +50,19 @@ const INTERRUPTED = 130;
 /** Verdicts that are made in one go by one thread, in bytes of their lines; and after how many of these it is noted how far it is. */
 const PARCEL = 512 << 10;
 const NOTED_EVERY = 8;
+/** What decides about verdicts, and does nothing once they are made; a state of them would not hold what closes their reports. */
+const MADE = ["in", "responses", "trust", "did-document", "profile", "part", "resume", "now"];
+/** What is about a report, and does nothing where there is none. */
+const REPORTED = ["in", "jobs", "format", "out", "report", "part", "max-failures", "allow-incomplete", "resume", "merge"];
 /** A verdict that names a fault, as it is written: within a text its quotation marks have a backslash. */
 const FAULT = /"verdict":"(?:failed|error)"/;
 
 /** Audits the inputs. Gives the exit status. */
 export async function run(names, given) {
+  if (given.worker) refuse(given, REPORTED, "--worker writes one verdict for each line");
+  if (given.merge) refuse(given, MADE, "--merge reads verdicts that were made");
   const asked = await askedOf(given);
-  if (given.worker) return line(names, asked);
+  if (given.worker) return line(names, asked, given.responses);
   if (!names.length) throw usageError("audit wants files, folders, patterns or -");
   const inputs = inputsOf(names, given.merge ? "jsonl" : given.in);
   if (inputs.some(({ path }) => path === undefined) && (given.resume !== undefined || asked.parts > 1)) throw usageError("--resume and --part want files: standard input is not read twice");
@@ -90,7 +97,14 @@ export async function run(names, given) {
   }
 }
 
+/** An option that would do nothing is a mistake, of which whoever gave it must hear. */
+function refuse(given, options, why) {
+  const name = options.find((name) => given[name] !== undefined);
+  if (name) throw usageError(`${why}: --${name} does nothing there`);
+}
+
 async function askedOf(given) {
+  given.format ??= "text";
   const whole = (name, least, otherwise) => {
     if (given[name] === undefined) return otherwise;
     if (!/^\d{1,15}$/.test(given[name]) || Number(given[name]) < least) throw usageError(`--${name} wants a whole number from ${least}`);
@@ -147,10 +161,10 @@ async function judged({ inputs, asked, given, spool, joins, stop, out, progress 
     count(sum);
   }
   const skip = spool.done?.parcels ?? 0;
-  const merged = { inputs: [], complete: true };
+  const reports = given.merge ? new Reports(inputs) : undefined;
   const sizes = [];
   const source = parcelsOf(inputs, { asked, read, skip, sizes, passed: (bytes) => (progress.bytes += bytes) });
-  const judging = given.merge ? again(source, merged) : inOrder(source, asked.jobs, { given: asked.given, responses: given.responses }, stop.signal);
+  const judging = reports?.read(source) ?? inOrder(source, asked.jobs, { given: asked.given, responses: given.responses }, stop.signal);
   for await (const parcel of judging) {
     await take(parcel);
     progress.bytes += sizes.shift() ?? 0;
@@ -158,10 +172,11 @@ async function judged({ inputs, asked, given, spool, joins, stop, out, progress 
     if (failures >= asked.most) stop.abort("as many failures as --max-failures says");
     if (stop.signal.aborted) break;
   }
-  summary = auditSummary([summary, ...sums], given.merge ? merged.inputs : read);
+  summary = auditSummary([summary, ...sums], reports?.audited ?? read);
   spool.note({ parcels: skip + parcels, inputs: read });
-  const why = stop.signal.reason ?? (merged.complete ? undefined : "what was merged is not");
-  return { summary, complete: why === undefined, ...(why && { why }) };
+  const why = stop.signal.reason ?? reports?.missing();
+  const part = asked.parts > 1 ? `${asked.part + 1}/${asked.parts}` : undefined;
+  return { summary, complete: why === undefined, ...(why && { why }), ...(part && { part }) };
 }
 
 /** Where each line of a text begins, and where the last one ends. */
@@ -196,25 +211,6 @@ async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, sizes, p
   const one = parcel.length ? mine() : undefined;
   if (one) yield one;
   read.splice(0, read.length, ...whole);
-}
-
-/** Verdicts that were made before, read as they are; what else their files say, about what was read, is added to `merged`. */
-async function* again(parcels, merged) {
-  for await (const blocks of parcels) {
-    const judged = [];
-    for (const { lines } of blocks) {
-      const kept = [];
-      for (const line of lines.latin1Slice().split("\n")) {
-        if (line.startsWith('{"summary":')) {
-          const { summary, complete } = JSON.parse(line);
-          merged.inputs.push(...summary.inputs);
-          merged.complete &&= complete;
-        } else if (line.trim() && !line.startsWith('{"finding":')) kept.push(line);
-      }
-      if (kept.length) judged.push(auditVerdicts(Buffer.from(kept.join("\n"), "latin1")));
-    }
-    yield { verdicts: judged.map(({ verdicts }) => verdicts), keys: judged.map(({ keys }) => keys), summary: auditSummary(judged.map(({ summary }) => summary)) };
-  }
 }
 
 /** Phase two: the findings, into a spool of their own. */
@@ -273,9 +269,9 @@ function statusOf({ summary: { verdicts, lines }, alerts, complete }, given, rea
 }
 
 /** One verdict for each line of standard input, as the lines come. */
-async function line(names, { given }) {
+async function line(names, { given }, responses) {
   if (names.length) throw usageError("--worker reads standard input");
-  const judge = judgeOf({ given, blank: true });
+  const judge = judgeOf({ given, responses, blank: true });
   let gone = false;
   process.stdout.on("error", () => (gone = true));
   for await (const { lines, first } of arriving(process.stdin)) {

@@ -42,10 +42,10 @@ const HELP = `counterfoil: pay x402 APIs at most once, provably, and check it af
     --report <file.html>        the inspector page with the result in it: one file, which opens anywhere
     --jobs <n>                  threads; what comes out does not depend on it
     --part <i/n>                every n-th parcel of the lines, for several machines
-    --merge                     the inputs are verdicts (jsonl), of parts or of several audits
+    --merge                     the inputs are reports (jsonl), of all parts or of several audits
     --resume <folder>           keeps its state there, and goes on from it
     --max-failures <n>          --allow-incomplete    --quiet    --no-color    --now <seconds>
-  counterfoil audit --worker    one verdict for each line of standard input, as they come; always ends with 0
+  counterfoil audit --worker    one verdict for each line of standard input, as they come; ends with 0; --trust, --responses and the like as above
 
   counterfoil resume <journal>  what the journal left open, and what is safe to do; changes and sends nothing
     --rpc <network>=<url>       reads the chain for what is open; may be given again, several must agree

@@ -15,8 +15,8 @@ export const writers = { text, json, jsonl, csv, junit, sarif };
 const { version } = createRequire(import.meta.url)("counterfoil/package.json");
 
 /** What an audit ends with, by which it can be repeated. */
-export function closing({ summary, counts, complete, why }) {
-  return { summary, findings: counts, complete, ...(why && { why }), tool: `counterfoil ${version}` };
+export function closing({ summary, counts, complete, why, part }) {
+  return { summary, findings: counts, complete, ...(why && { why }), ...(part && { part }), tool: `counterfoil ${version}` };
 }
 
 // ---------------------------------------------------------------- for programs
@@ -65,7 +65,7 @@ const xml = (value) => visible(value).replace(/[&<>"']/g, (unit) => `&#${unit.ch
 
 function* junit(audited) {
   const { verified, failed, incomplete, error } = audited.summary.verdicts;
-  const alerts = Object.values(audited.counts).reduce((sum, one) => sum + one, 0);
+  const found = Object.values(audited.counts).reduce((sum, one) => sum + one, 0);
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="counterfoil audit">\n`;
   yield `<testsuite name="lines" tests="${audited.summary.lines}" failures="${failed.lines}" errors="${error.lines}" skipped="${incomplete.lines}">\n`;
   yield `<properties><property name="verified" value="${verified.lines}"/><property name="complete" value="${audited.complete}"/></properties>\n`;
@@ -74,9 +74,11 @@ function* junit(audited) {
     const why = [...codes, ...(field ? [`at ${field}`] : [])].join(", ");
     yield `<testcase classname="${xml(input)}" name="${xml(id === undefined ? `line ${line}` : `line ${line}: ${id}`)}"><${kind} message="${xml(why)}"/></testcase>\n`;
   }
-  yield `</testsuite>\n<testsuite name="across lines" tests="${alerts}" failures="${alerts}">\n`;
+  yield `</testsuite>\n<testsuite name="across lines" tests="${found}" failures="${audited.alerts}">\n`;
   for (const finding of some(audited.findings())) {
-    yield `<testcase classname="${xml(finding.key)}" name="${xml(places(finding))}"><failure message="${xml(finding.code)}">${xml(finding.why)}</failure></testcase>\n`;
+    const told = `${xml(finding.code)}: ${xml(finding.why)}`;
+    const inside = finding.severity === "alert" ? `<failure message="${xml(finding.code)}">${xml(finding.why)}</failure>` : `<system-out>${told}</system-out>`;
+    yield `<testcase classname="${xml(finding.key)}" name="${xml(places(finding))}">${inside}</testcase>\n`;
   }
   yield "</testsuite>\n</testsuites>\n";
 }
@@ -101,7 +103,7 @@ function* sarif(audited) {
     return text;
   };
   for (const verdict of some(audited.verdicts(), ({ verdict }) => verdict === "failed" || verdict === "error")) {
-    yield result(plain(verdict.codes[0]), "error", `${verdict.verdict}: ${verdict.codes.join(", ")}`, [verdict]);
+    yield result(plain(verdict.codes[0] ?? verdict.verdict), "error", `${verdict.verdict}: ${verdict.codes.join(", ")}`, [verdict]);
   }
   for (const finding of some(audited.findings())) yield result(finding.code, finding.severity === "alert" ? "error" : "note", finding.why, finding.lines);
   yield `\n]}]}\n`;

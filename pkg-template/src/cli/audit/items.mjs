@@ -1,11 +1,13 @@
 // The items of a JSON document: those of an array, else the document itself. What an item holds is not looked at here, only where it ends.
 
 const SPACE = /\s/;
+/** Stands where an item is missing: no JSON. */
+const MISSING = "{";
 
 /** `{number, text}`, numbered by the line on which each begins; of a longer item than `longest` the rest is not kept. */
 export async function* jsonItems(chunks, longest) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let [depth, inString, escaped, torn, array, begun, number, line] = [0, false, false, false, undefined, false, 1, 1];
+  let [depth, inString, escaped, torn, array, begun, comma, number, line] = [0, false, false, false, undefined, false, false, 1, 1];
   let [parts, size] = [[], 0];
   const keep = (part) => {
     if (size <= longest) parts.push(part);
@@ -34,8 +36,9 @@ export async function* jsonItems(chunks, longest) {
       }
       if (array && depth === 0 && (unit === "," || unit === "]")) {
         keep(text.slice(from, at));
-        if (begun || unit === ",") yield item();
-        [parts, size] = [[], 0];
+        // Behind a comma, and before one, an item has to stand.
+        if (begun || comma || unit === ",") yield item();
+        comma = unit === ",";
         from = at + 1;
         // What stands behind the array is one more item, and no document.
         if (unit === "]") array = false;
@@ -48,12 +51,15 @@ export async function* jsonItems(chunks, longest) {
     }
     keep(text.slice(from));
   }
-  if (begun || array) yield item();
+  if (begun) yield item();
+  // Nothing at all, or an array that does not end: what was cut off is one more item. Of one that is cut itself it is told already.
+  if (array === undefined || (array && depth === 0 && !inString)) yield item();
 
   function item() {
     // Between the parts of a value a line feed is a blank; within a text it is no JSON, and must not become some.
     const text = parts.join("").replace(/[\n\r]/g, torn ? "\u0001" : " ").trim();
-    [begun, torn] = [false, false];
-    return { number, text };
+    const one = { number: begun ? number : line, text: text || MISSING };
+    [begun, torn, parts, size] = [false, false, [], 0];
+    return one;
   }
 }
