@@ -210,43 +210,58 @@ const asset = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 const payTo = "0x5Fc1434a59Cdf13c71CA74bF1A9344d2E9464FCe";
 const word = (hex) => `0x${hex.slice(2).toLowerCase().padStart(64, "0")}`;
 const sold = "the report";
-let paid; // the payment that the seller got last
+let paid; // the payment that the seller got last, and of a split one the fee's part
+let fee;
 let sells = false;
 
 const offer = { scheme: "exact", network, amount: "10000", asset, payTo, maxTimeoutSeconds: 300, extra: { name: "USDC", version: "2" } };
+const FEE_TO = "0x2B5AD5c4795c026514f8317c7a215E218DcCD6cF";
+const OFFERS = {
+  "/split": { extra: { ...offer.extra, fee_split: { v: 1, fee_to: FEE_TO, fee_amount: "300", merchant_amount: "9700" } } },
+  "/permit": { extra: { ...offer.extra, assetTransferMethod: "permit2" } },
+};
 const seller = await serve((request, answer) => {
   const payment = request.headers["payment-signature"];
   if (!payment) {
-    const required = { x402Version: 2, resource: { url: `${seller}${request.url}` }, accepts: [offer] };
+    const required = { x402Version: 2, resource: { url: `${seller}${request.url}` }, accepts: [{ ...offer, ...OFFERS[request.url] }] };
     return answer.writeHead(402, { "PAYMENT-REQUIRED": Buffer.from(JSON.stringify(required)).toString("base64") }).end("{}");
   }
-  paid = JSON.parse(Buffer.from(payment, "base64")).payload.authorization;
+  const { payload } = JSON.parse(Buffer.from(payment, "base64"));
+  paid = payload.authorization ?? payload.permit2Authorization;
+  fee = payload.feeAuthorization?.authorization;
   if (!sells) return request.socket.destroy(); // taken, and never answered
   const settlement = { success: true, transaction: word("0x7a"), network, payer: paid.from };
   answer.writeHead(200, { "PAYMENT-RESPONSE": Buffer.from(JSON.stringify(settlement)).toString("base64") }).end(sold);
 });
 
 /** A journal with one purchase whose answer was lost. */
-async function interrupted(name) {
+async function interrupted(name, what = "report", options = {}) {
   sells = false;
   const at = join(folder, name);
-  const payer = createPayer({ signer: { privateKey: key }, journal: fileJournal(at), policy: { perCall: "20000" } });
-  await assert.rejects(payer.fetch(`${seller}/report`, { intent: { id: `an-intent-of-${name}` } }), { money: "possible" });
+  const payer = createPayer({ signer: { privateKey: key }, journal: fileJournal(at), policy: { perCall: "20000", assets: [{ network, asset }] }, ...options });
+  await assert.rejects(payer.fetch(`${seller}/${what}`, { intent: { id: `an-intent-of-${name}` } }), { money: "possible" });
   await payer.close();
   return at;
 }
 
-/** What a node says of `paid`: `used` or not, its clock so many seconds after the end of the window. */
-function chainOf({ used, after: late = 1000 }) {
-  const block = { number: "0x64", hash: word("0xb10c"), timestamp: `0x${(Number(paid.validBefore) + late).toString(16)}`, stateRoot: word("0x5") };
-  const at = { blockNumber: block.number, blockHash: block.hash, transactionHash: word("0x7a"), transactionIndex: "0x0", removed: false, address: asset };
-  const logs = [
-    { ...at, topics: ["0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5", word(paid.from), paid.nonce], data: "0x", logIndex: "0x0" },
-    { ...at, topics: ["0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", word(paid.from), word(paid.to)], data: word(`0x${Number(paid.value).toString(16)}`), logIndex: "0x1" },
-  ];
+/** What a node says of `payment`, whose nonces are all `used` or none, or those that are given; its clock is so many seconds behind the end of the window. */
+function chainOf({ used, after: late = 1000, payment = paid, parts = [payment, fee] }) {
+  const isUsed = (nonce) => (Array.isArray(used) ? used.includes(nonce) : used);
+  const part = (nonce) => parts.find((one) => one?.nonce === nonce);
+  const block = { number: "0x64", hash: word("0xb10c"), timestamp: `0x${(Number(payment.validBefore ?? payment.deadline) + late).toString(16)}`, stateRoot: word("0x5") };
+  const hash = (one) => word(`0x7${parts.indexOf(one)}`);
+  const logs = (one) => {
+    const at = { blockNumber: block.number, blockHash: block.hash, transactionHash: hash(one), transactionIndex: "0x0", removed: false, address: asset };
+    return [
+      { ...at, topics: ["0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5", word(one.from), one.nonce], data: "0x", logIndex: "0x0" },
+      { ...at, topics: ["0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", word(one.from), word(one.to)], data: word(`0x${Number(one.value).toString(16)}`), logIndex: "0x1" },
+    ];
+  };
   return node({
-    eth_chainId: () => "0x14a34", eth_getBlockByNumber: () => block, eth_call: () => word(used ? "0x1" : "0x0"), eth_getLogs: () => (used ? [logs[0]] : []),
-    eth_getTransactionReceipt: (transactionHash) => ({ transactionHash, blockNumber: block.number, blockHash: block.hash, status: "0x1", logs }),
+    eth_chainId: () => "0x14a34", eth_getBlockByNumber: () => block,
+    eth_call: ({ data }) => word(isUsed(`0x${data.slice(-64)}`) ? "0x1" : "0x0"),
+    eth_getLogs: ({ topics: [, , nonce] }) => (isUsed(nonce) ? logs(part(nonce)).slice(0, 1) : []),
+    eth_getTransactionReceipt: (transactionHash) => ({ transactionHash, blockNumber: block.number, blockHash: block.hash, status: "0x1", logs: logs(parts.find((one) => one && hash(one) === transactionHash)) }),
   });
 }
 
@@ -280,6 +295,61 @@ test("resume with a node says what the chain proves, and changes nothing", async
   const split = [await chainOf({ used: true }), await chainOf({ used: false })].flatMap((url) => ["--rpc", `${network}=${url}`]);
   assert.equal((await run(["resume", journal, ...split])).status, 2, "two that disagree");
   assert.deepEqual(readFileSync(journal), bytes);
+});
+
+test("resume judges every part of a split payment, and is not done while one of them is open", async () => {
+  const journal = await interrupted("split", "split");
+  const [merchant, other] = [paid.nonce, fee.nonce];
+  const cases = [
+    [{ used: true }, 0, "paid", "proven", "lookup_receipt", "10000"],
+    [{ used: [merchant], after: -10 }, 2, "not_yet", "proven", "wait", "10000"],
+    [{ used: [other], after: -10 }, 2, "not_yet", "proven", "wait", "10000"],
+    [{ used: [merchant] }, 1, "partly_paid", "proven", "ask_human", "9700"],
+    [{ used: [other] }, 1, "partly_paid", "proven", "ask_human", "300"],
+    [{ used: false }, 0, "dead", "none", "safe_to_resign", "10000"],
+    [{ used: false, after: -10 }, 2, "not_yet", "possible", "wait", "10000"],
+    [{ used: true, parts: [paid, { ...fee, value: "299" }] }, 1, "paid_wrong_terms", "proven", "ask_human", "10000"],
+  ];
+  for (const [chain, ...expected] of cases) {
+    const { status, out, err } = await run(["resume", journal, "--rpc", `${network}=${await chainOf(chain)}`, "--json"]);
+    const [one] = JSON.parse(out).open;
+    assert.deepEqual([status, one.outcome, one.money, one.next, one.amount], expected, err);
+    assert.deepEqual(one.parts.map(({ amount, payTo: to }) => [amount, to]), [["9700", payTo], ["300", FEE_TO]]);
+  }
+  const words = await run(["resume", journal, "--rpc", `${network}=${await chainOf({ used: [merchant] })}`]);
+  assert.match(words.out, /of which +9700 to 0x5Fc.*: paid\n +of which +300 to .*: dead\n +outcome +partly_paid\n/);
+  const unread = await run(["resume", journal, "--json"]);
+  assert.deepEqual([unread.status, JSON.parse(unread.out).open[0].next], [2, "read_chain"]);
+});
+
+test("resume judges a Permit2 purchase", async () => {
+  const journal = await interrupted("permit", "permit");
+  const unread = await run(["resume", journal, "--json"]);
+  const [open] = JSON.parse(unread.out).open;
+  assert.deepEqual([unread.status, open.next, open.amount, open.asset, open.payTo, open.payer], [2, "read_chain", "10000", asset, payTo, addressOfKey(key)]);
+  for (const [late, ...expected] of [[1000, 0, "dead", "none"], [-10, 2, "not_yet", "possible"]]) {
+    const { status, out, err } = await run(["resume", journal, "--rpc", `${network}=${await chainOf({ used: false, after: late })}`, "--json"]);
+    const [one] = JSON.parse(out).open;
+    assert.deepEqual([status, one.outcome, one.money], expected, err + out);
+  }
+});
+
+test("of several that compete for one nonce the terms are those of the one that was paid", async () => {
+  const clock = () => clock.now;
+  clock.now = Math.floor(Date.now() / 1000);
+  const journal = await interrupted("renewed", "report", { clock });
+  const first = paid;
+  clock.now += 1000;
+  const { amount } = offer;
+  offer.amount = "9000";
+  await interrupted("renewed", "report", { clock, rpc: { [network]: await chainOf({ used: false, after: 600 }) } });
+  offer.amount = amount;
+  assert.deepEqual([paid.nonce, paid.value], [first.nonce, "9000"]);
+  for (const [payment, value] of [[first, "10000"], [paid, "9000"]]) {
+    const { out, err } = await run(["resume", journal, "--rpc", `${network}=${await chainOf({ used: true, payment })}`, "--json"]);
+    const [one] = JSON.parse(out).open;
+    assert.deepEqual([one.outcome, one.amount], ["paid", value], err);
+  }
 });
 
 test("resume works beside a process that has the journal, and on a torn one", async () => {
