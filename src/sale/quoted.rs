@@ -237,6 +237,10 @@ pub fn open(rows: &mut Rows, input: &Json, now: Seconds) -> Result<Json, Fault> 
                 known.advance(&Event::Expire, now)?;
                 known.save(rows)?;
             }
+            let open = matches!(known.order.state, State::Quoted | State::PaymentFailed);
+            if open && known.terms != terms {
+                return Err(Error::new(Code::TermsChanged, "terms").into());
+            }
             if !matches!(known.order.state, State::Expired | State::Cancelled) {
                 return Ok(known.told().with("replayed", Json::Bool(true)));
             }

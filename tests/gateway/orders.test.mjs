@@ -151,3 +151,25 @@ test("stock that is not there: no quote is offered, and the next one starts anew
   assert.equal(quoted.order.state, "quoted");
   assert.equal(stock.left, 0, effects().join());
 });
+
+test("an open quote froze its terms: asked for under other ones it is refused, and none is made", async (t) => {
+  const { quote, gateway, effects } = await orderShop(t, chain);
+  const { order } = await quote();
+  await assert.rejects(quote({ terms: terms({ amount: "20000" }) }), { code: "terms_changed", field: "terms" });
+  assert.deepEqual((await gateway.order(order.id)).terms, terms());
+  assert.deepEqual(effects(), ["hold_stock"]);
+});
+
+test("rows that can't be dealt with keep none behind them waiting, however few a sweep looks at", async (t) => {
+  const { quote, gateway, store, skip } = await orderShop(t, chain);
+  const { order } = await quote({ quoteSeconds: 1 });
+  const broken = ["order/a", "order/b", "order/c"].map((key) => ({ key, value: {}, expiresAt: 0 }));
+  await store.update(broken.map(({ key }) => key), () => ({ puts: broken }));
+  skip(2);
+  const swept = [];
+  while (swept.length < 5) swept.push(await gateway.sweep({ limit: 2 }));
+  assert.ok(swept.some(({ orders }) => orders === 1));
+  assert.equal((await gateway.order(order.id)).order.state, "expired");
+  // Those are not forgotten for it: each comes again.
+  assert.equal(swept.reduce((sum, { failed }) => sum + failed, 0), 9);
+});

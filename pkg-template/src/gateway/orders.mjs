@@ -52,6 +52,9 @@ export function ordersOf(host) {
     }
   }
 
+  // Where the last sweep stopped: rows that stay due must not keep those behind them waiting for ever.
+  const reached = new Map();
+
   const orders = {
     /** Opens a quote, or finds the one opened before under the same key. */
     async quote(input) {
@@ -100,7 +103,17 @@ export function ordersOf(host) {
      */
     async sweep({ limit = 100 } = {}) {
       const dueBefore = host.clock() + 1;
-      const due = (prefix) => host.store.scan(prefix, { limit, expiredBefore: dueBefore });
+      const due = async (prefix) => {
+        const scan = (after, limit) => host.store.scan(prefix, { after, limit, expiredBefore: dueBefore });
+        const after = reached.get(prefix);
+        const rows = await scan(after, limit);
+        if (after !== undefined && rows.length < limit) {
+          const first = await scan(undefined, limit - rows.length);
+          rows.push(...first.filter(({ key }) => key <= after));
+        }
+        reached.set(prefix, rows.length < limit ? undefined : rows.at(-1).key);
+        return rows;
+      };
       const count = { sales: 0, orders: 0, dropped: 0, failed: 0 };
       // What one row or one effect does wrong must not keep the others waiting.
       const each = async (kind, work) => {
