@@ -273,7 +273,7 @@ registry! {
     PaidWrongTerms "paid_wrong_terms" AskHuman Proven "A transfer happened under this nonce on other terms than signed.";
     PartlyPaid "partly_paid" AskHuman Proven "Of a split payment one part moved, and another never can.";
     AuthorizationUsed "authorization_used" Claim Proven "The nonce of this intent was used before this journal began.";
-    SettlementDiffers "settlement_differs" AskHuman Proven "The seller's settlement response names another amount than the chain shows.";
+    SettlementDiffers "settlement_differs" AskHuman Proven "The settlement response names another amount than the chain shows, or another payment than the one it answers.";
     UsedOrCancelled "used_or_cancelled" ReadChain Possible "The nonce is used or cancelled and no log tells which.";
     EvidenceUnreadable "evidence_unreadable" ReadChain Possible "The chain could not be read, or sources disagree.";
     PaymentInFlight "payment_in_flight" Wait Possible "The seller is still working on this payment.";

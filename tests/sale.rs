@@ -3,6 +3,12 @@
 //! something else under the same id; a chain source that lies low. Every run prints its seed on failure; `COUNTERFOIL_SEED` runs one
 //! again and `COUNTERFOIL_RUNS` sets how many there are.
 
+#[path = "sale/caps.rs"]
+mod caps;
+#[path = "sale/other_terms.rs"]
+mod other_terms;
+#[path = "sale/statements.rs"]
+mod statements;
 #[path = "sale/world.rs"]
 mod world;
 
@@ -233,6 +239,38 @@ fn quoted(world: &mut World) -> Json {
     order.require("order").unwrap().require("id").unwrap().clone()
 }
 
+/// The members of a statement that this sale was paid.
+const PAID: &str = r#""network":"eip155:84532""#;
+
+/// A facilitator's statement of success with these members.
+fn settlement(members: &str) -> Json {
+    let transaction = "0x".to_owned() + &"cd".repeat(32);
+    json::parse(&format!(
+        r#"{{"success":true,"transaction":"{transaction}",{members}}}"#
+    ))
+    .unwrap()
+}
+
+/// The worker settles its payment.
+fn settle(world: &mut World, process: &Json) {
+    assert_eq!(decision(&world.step("settling", &worker(process))), "settle");
+    let settled = worker(process).with("settlement", settlement(PAID));
+    assert_eq!(decision(&world.step("settled", &settled)), "noted");
+}
+
+fn refund(world: &mut World, order: Json) {
+    let event = Json::object([("type", Json::text("refund"))]);
+    world.step("order", &Json::object([("order", order), ("event", event)]));
+}
+
+fn alerts(told: &Json) -> Vec<&str> {
+    let alerts = told
+        .get("alerts")
+        .map_or(&[][..], |list| list.as_array().unwrap());
+    let code = alerts.iter().map(|alert| alert.require("code").unwrap());
+    code.map(|code| code.as_str().unwrap()).collect()
+}
+
 /// What the seller gives back is not delivered as well.
 #[test]
 fn a_paid_order_that_is_refunded_is_not_delivered() {
@@ -240,21 +278,23 @@ fn a_paid_order_that_is_refunded_is_not_delivered() {
     let id = quoted(&mut world);
     let input = world.payment(0).with("order", id.clone());
     let process = world.step("admit", &input);
-    world.step("settling", &worker(&process));
-    let settlement = json::parse(&format!(
-        r#"{{"success":true,"transaction":"0x{}","network":"eip155:84532"}}"#,
-        "cd".repeat(32)
-    ));
-    world.step(
-        "settled",
-        &worker(&process).with("settlement", settlement.unwrap()),
-    );
+    settle(&mut world, &process);
     world.pass(LEASE);
-    let refund = Json::object([
-        ("order", id),
-        ("event", Json::object([("type", Json::text("refund"))])),
-    ]);
-    world.step("order", &refund);
+    refund(&mut world, id);
+    assert_eq!(code(&world.step("admit", &input)), "refund_owed");
+}
+
+/// Nor by the worker who was at it already.
+#[test]
+fn an_order_refunded_while_the_work_is_done_is_not_delivered() {
+    let mut world = World::new(1, Chaos::default());
+    let id = quoted(&mut world);
+    let input = world.payment(0).with("order", id.clone());
+    let process = world.step("admit", &input);
+    settle(&mut world, &process);
+    refund(&mut world, id);
+    let told = world.step("answer", &worker(&process).with("answer", answer(200)));
+    assert_eq!(code(&told), "refund_owed");
     assert_eq!(code(&world.step("admit", &input)), "refund_owed");
 }
 
@@ -275,14 +315,8 @@ fn a_late_transfer_for_an_order_that_another_paid_is_owed_back() {
     let second = world.step("admit", &second_input);
     assert_eq!(decision(&second), "process");
     assert_eq!(decision(&world.step("settling", &worker(&second))), "settle");
-    let transaction = "0x".to_owned() + &"cd".repeat(32);
-    let settlement = json::parse(&format!(
-        r#"{{"success":true,"transaction":"{transaction}","network":"eip155:84532"}}"#
-    ));
-    world.step(
-        "settled",
-        &worker(&second).with("settlement", settlement.unwrap()),
-    );
+    let settlement = settlement(PAID);
+    world.step("settled", &worker(&second).with("settlement", settlement));
     let sent = world.step("answer", &worker(&second).with("answer", answer(200)));
     assert_eq!(decision(&sent), "send");
 

@@ -101,7 +101,7 @@ export interface GatewayOptions {
   origin?: string;
   /** Path of the receipts and of where payments stand: "/counterfoil". */
   base?: string;
-  /** What one wallet may pay here within a window, payments of unknown end included. */
+  /** What one wallet may pay here within a window, and payments of unknown end whenever they began. */
   walletCaps?: { network: Network; asset: Address; amount: Amount; window: Seconds }[];
   /** Networks whose `safe` block counts as final. */
   trustSafe?: boolean;
@@ -112,15 +112,18 @@ export interface GatewayOptions {
   /** Repeat answers also for payments without an id. Whoever reads the chain can copy such a payment, so the default is no. */
   replayUnnamed?: boolean;
   /** The order that a request pays, when it pays one. */
-  order?: (request: GatewayRequest) => string | undefined;
+  order?: (request: GatewayRequest) => string | undefined | Promise<string | undefined>;
   /** The tool call that a request is, when it is to be keyed. */
-  call?: (request: GatewayRequest) => GatewayCall | undefined;
+  call?: (request: GatewayRequest) => GatewayCall | undefined | Promise<GatewayCall | undefined>;
   /** What to do with a payment that lands after its order was closed: deliver after all, or owe it back. "refund" when absent. */
   late?: (order: unknown) => "fulfil" | "refund" | Promise<"fulfil" | "refund">;
   /** Carries an effect of an order out. What rejects is told again by `sweep`. */
   onEffect?: (effect: GatewayEffect) => unknown;
-  /** Conflicts, refunds owed, late confirmations, wrong terms. */
-  onAlert?: (finding: Finding) => void;
+  /**
+   * Conflicts, refunds owed, late confirmations, wrong terms, a facilitator that speaks of another payment (`settlement_differs`). Nobody waits for it, and
+   * what it throws or rejects with is dropped.
+   */
+  onAlert?: (finding: Finding) => unknown;
   clock?: () => Seconds;
 }
 export interface QuoteTerms { network: Network; asset: Address; payTo: Address; amount: Amount }
@@ -137,14 +140,17 @@ export interface Gateway {
   express(): (req: any, res: any, next: (error?: unknown) => void) => Promise<void>;
   /** Hono middleware. */
   hono(): (context: any, next: () => Promise<void>) => Promise<void>;
-  /** A handler of web requests with admission in front. */
+  /** A handler of web requests with admission in front. What the handler throws is thrown. */
   wrap<Rest extends unknown[]>(handler: (request: Request, ...rest: Rest) => Response | Promise<Response>): (request: Request, ...rest: Rest) => Promise<Response>;
   /**
    * The facilitator client to hand to `x402ResourceServer`: it makes durable that a broadcast begins, before it does. Without it every paid
    * request counts as broadcast from its start, and a paid one whose answer was lost can't be worked on again.
    */
   facilitator<F extends FacilitatorLike>(client: F): FacilitatorLike;
-  /** Opens a quote with one order, or finds the one opened before under the same key. `terms_changed`, `number_out_of_range`, `payment_id_invalid`. */
+  /**
+   * Opens a quote with one order, or finds the one opened before under the same key. `terms_changed` while that one is open on other terms, `number_out_of_range`,
+   * `payment_id_invalid`.
+   */
   quote(input: QuoteInput): Promise<QuotedOrder>;
   order(id: string): Promise<QuotedOrder | undefined>;
   /**
@@ -167,7 +173,7 @@ export interface Gateway {
   refunded(input: { refund: Record<string, unknown>; transaction: Hex }): Promise<{ closed: boolean; reason?: string; refund: Record<string, unknown> }>;
   /**
    * Reads sales that were left behind, ends quotes that are over, drops what is past its time. Call it now and then. `failed` counts rows that
-   * could not be read or whose effect was rejected: they come again.
+   * could not be read or whose effect was rejected: they come again. Of each kind it looks at `limit` rows, 100 when absent, and the next one goes on behind them.
    */
   sweep(options?: { limit?: number }): Promise<{ sales: number; orders: number; dropped: number; failed: number }>;
 }

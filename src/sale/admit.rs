@@ -66,7 +66,7 @@ impl Input {
             authorization,
             ..
         } = &self.presented;
-        kept::slot_key(network, asset, authorization)
+        kept::slot_key(network, asset, &authorization.from, &authorization.nonce)
     }
 
     /// The id under which a new sale is kept.

@@ -7,7 +7,8 @@ use crate::outcome;
 use crate::time::Seconds;
 use crate::x402::{payment_required, settlement_response};
 
-use super::kept::{self, Sale};
+use super::kept::{self, Payment, Sale};
+use super::quoted::Quoted;
 use super::rows::{Fault, Rows};
 use super::settle::{self, Confirmed, Worker};
 use super::told::{self, Told};
@@ -68,14 +69,15 @@ impl Answer {
         (200..400).contains(&self.status)
     }
 
-    /// What the seller's middleware says about the settlement, where nobody watches the facilitator.
-    fn claimed(&self) -> Option<(String, Json)> {
+    /// What the seller's middleware says about the settlement of this payment, where nobody watches the facilitator.
+    fn claimed(&self, payment: &Payment) -> Option<(String, Json)> {
         let value = self
             .header("payment-response")
             .or_else(|| self.header("x-payment-response"))?;
         let response = settlement_response::parse(value).ok()?;
         let transaction = response.transaction_hash().filter(|_| response.success)?;
-        Some((transaction, response.json))
+        let same = settle::differs(&response, payment).is_empty();
+        same.then_some((transaction, response.json))
     }
 
     /// A price with a known verify code, and no word of a settlement: refused before anything was sent to the chain.
@@ -111,15 +113,19 @@ pub fn close(
     }
     let success = answer.as_ref().filter(|answer| answer.is_success());
     // Where nobody watches the facilitator, the statement beside a successful answer is all there is.
+    let payment = sale.payment()?;
     let claimed = success
         .filter(|_| sale.settlement.is_none() && !config.watched)
-        .and_then(Answer::claimed);
+        .and_then(|answer| answer.claimed(payment));
     if let Some((transaction, said)) = claimed {
-        if let Confirmed::Ask(ask) = settle::confirmed(rows, &mut sale, &transaction, said, late, now)? {
+        if let Confirmed::Ask(ask) =
+            settle::confirmed(rows, &mut sale, &transaction, said, late, config, now)?
+        {
             return Ok(ask);
         }
     }
-    if sale.record.state == State::Expired {
+    if sale.record.state == State::Expired || is_called_off(rows, &sale)? {
+        sale.record.lease_until = now;
         admit::save(rows, &sale, config)?;
         return Ok(told::refund_owed());
     }
@@ -141,6 +147,14 @@ pub fn close(
     sale.record.lease_until = now;
     admit::save(rows, &sale, config)?;
     Ok(Told::problem(admit::in_flight(poll)?))
+}
+
+/// The order that a sale paid was refunded while the work was done: it is not delivered as well.
+fn is_called_off(rows: &Rows, sale: &Sale) -> Result<bool, Fault> {
+    match &sale.order {
+        Some(order) if sale.settlement.is_some() => Ok(!Quoted::load(rows, order)?.is_delivered()),
+        _ => Ok(false),
+    }
 }
 
 /// Another worker took over meanwhile: its answer counts.

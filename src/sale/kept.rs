@@ -98,10 +98,21 @@ pub fn answer_key(id: &str) -> String {
     format!("answer/{id}")
 }
 
-/// The row that finds a sale by payer and nonce.
-pub fn slot_key(network: &Network, asset: &Address, authorization: &Authorization) -> String {
-    let nonce = hex::encode(authorization.nonce);
-    format!("slot/{network}/{asset}/{}/{nonce}", authorization.from).to_ascii_lowercase()
+/// The row that finds a sale by its place in the token contract: one nonce of one payer is another one on every chain and token.
+pub fn slot_key(network: &Network, asset: &Address, payer: &Address, nonce: &[u8; 32]) -> String {
+    let nonce = hex::encode(nonce);
+    format!("slot/{network}/{asset}/{payer}/{nonce}").to_ascii_lowercase()
+}
+
+/// The same place as a facilitator is told of it: `{network, asset, from, nonce}`, the network by either version's name. None for
+/// what is no EIP-3009 payment.
+pub fn told_slot(told: &Json) -> Option<String> {
+    let name = told.get("network")?.as_str().ok()?;
+    let network = Network::parse(name).or_else(|_| Network::from_v1_name(name));
+    let asset = told.read("asset", Address::from_json).ok()?;
+    let payer = told.read("from", Address::from_json).ok()?;
+    let nonce: [u8; 32] = told.read("nonce", Json::as_hex).ok()?;
+    Some(slot_key(&network.ok()?, &asset, &payer, &nonce))
 }
 
 /// What a sale row holds.
@@ -134,9 +145,10 @@ impl Payment {
         }
     }
 
-    /// The row that finds its sale by payer and nonce.
+    /// The row that finds its sale by its place in the token contract.
     pub fn slot_key(&self) -> String {
-        slot_key(&self.network, &self.asset, &self.authorization)
+        let Authorization { from, nonce, .. } = &self.authorization;
+        slot_key(&self.network, &self.asset, from, nonce)
     }
 
     fn from_json(json: &Json) -> Result<Payment, Error> {

@@ -17,7 +17,8 @@ use super::{admit, unpaid, Config};
 /// How long a sale that could not be read waits for the next try.
 const TRY_AGAIN: Seconds = 5;
 
-/// The verdicts are in. Paid: the work is done without charging. All dead: the sale failed, and the request is admitted anew.
+/// The verdicts are in. Paid: the work is done without charging. All dead: the sale failed, and the request is admitted anew; where
+/// a nonce went to other terms instead, the payer hears that, and the seller once.
 /// One can still land: the work goes on with the payment that was shown first; never with a second one. Nothing to be read:
 /// in flight. `idle` is a reader that has no request to go on with.
 pub fn read(
@@ -52,11 +53,12 @@ pub fn read(
     let given_up = was_failed && now >= sale.kept_until(config.retention);
 
     if any(VerdictKind::Paid) {
-        let (confirmed, mut alerts) = paid(rows, &mut sale, &verdicts, late, now)?;
+        let (confirmed, mut alerts) = paid(rows, &mut sale, &verdicts, late, config, now)?;
         match confirmed {
             Confirmed::Ask(ask) => return Ok(ask),
             Confirmed::Owed(more) => {
                 alerts.extend(more);
+                sale.watching = !verdicts.iter().all(is_done);
                 admit::save(rows, &sale, config)?;
                 return Ok(told::refund_owed().with_alerts(alerts));
             }
@@ -77,27 +79,33 @@ pub fn read(
         };
         return Ok(told.with_alerts(alerts));
     }
-    if any(VerdictKind::PaidWrongTerms) {
-        let alert = told::finding(Code::PaidWrongTerms, &sale).to_json();
-        let problem = Problem::new(Code::PaidWrongTerms).with_status(409);
-        return Ok(Told::problem(problem).with_alerts(vec![alert]));
-    }
-    let closed = |verdict: &Verdict| matches!(verdict.verdict, VerdictKind::Dead | VerdictKind::Cancelled);
-    if verdicts.iter().all(closed) || given_up {
+    if verdicts.iter().all(is_closed) || given_up {
         if was_failed {
             return forget(rows, &sale);
         }
         settle::failed(rows, &mut sale, config, now)?;
-        return Ok(Told::plain("admit"));
+        if !any(VerdictKind::PaidWrongTerms) {
+            return Ok(Told::plain("admit"));
+        }
+        // The row says failed from now on, so that this is told once.
+        let alert = told::finding(Code::PaidWrongTerms, &sale).to_json();
+        let problem = Problem::new(Code::PaidWrongTerms).with_status(409);
+        return Ok(Told::problem(problem).with_alerts(vec![alert]));
     }
     if any(VerdictKind::Unreadable) || any(VerdictKind::UsedOrCancelled) {
-        sale.record.lease_until = now.saturating_add(TRY_AGAIN);
-        admit::save(rows, &sale, config)?;
-        return Ok(Told::problem(admit::in_flight(poll)?));
+        return wait(rows, &mut sale, poll, config, now);
     }
     // Its window is over, so it will not land any more; that it did not land before, only a final block proves.
     if tag != "finalized" && now >= sale.last_valid() {
         return Ok(told::read(&sale, "finalized"));
+    }
+    // The nonce is gone in a block that can still be replaced: nothing is to be done with it, and nothing is over.
+    let gone = |verdict: &Verdict| {
+        use VerdictKind::{Cancelled, PaidWrongTerms};
+        matches!(verdict.verdict, Cancelled | PaidWrongTerms) && !is_closed(verdict)
+    };
+    if verdicts.iter().any(gone) {
+        return wait(rows, &mut sale, poll, config, now);
     }
     if idle || was_failed || sale.payment()?.header.is_none() {
         sale.record.lease_until = now;
@@ -110,19 +118,42 @@ pub fn read(
     Ok(told::process(&sale, config)?)
 }
 
+/// In flight, until somebody looks again.
+fn wait(rows: &mut Rows, sale: &mut Sale, poll: &str, config: &Config, now: Seconds) -> Result<Told, Fault> {
+    sale.record.lease_until = now.saturating_add(TRY_AGAIN);
+    admit::save(rows, sale, config)?;
+    Ok(Told::problem(admit::in_flight(poll)?))
+}
+
+/// Whether this payment can never land any more: a nonce that went to other terms for good is as dead as a cancelled one.
+fn is_closed(verdict: &Verdict) -> bool {
+    match verdict.verdict {
+        VerdictKind::Dead => true,
+        VerdictKind::Cancelled => verdict.decides(),
+        VerdictKind::PaidWrongTerms => !verdict.is_provisional(),
+        _ => false,
+    }
+}
+
+/// Whether nothing more is to be heard of this payment.
+fn is_done(verdict: &Verdict) -> bool {
+    verdict.verdict == VerdictKind::Paid || is_closed(verdict)
+}
+
 /// What the sources say of each payment, and the block that they were read at.
 fn verdicts(sale: &Sale, input: &Json, config: &Config) -> Result<Vec<(Verdict, Option<u64>)>, Error> {
     let read = input.read("evidence", |list| {
         list.as_list(|one| {
-            let nonce: [u8; 32] = one.read("nonce", Json::as_hex)?;
-            Ok((nonce, one.read("evidence", Json::as_array)?))
+            Ok((
+                one.read("slot", Json::as_str)?,
+                one.read("evidence", Json::as_array)?,
+            ))
         })
     })?;
     let verdict = |payment: &Payment| {
         let context = config.chain(&payment.network, payment.asset);
-        let found = read
-            .iter()
-            .find(|(nonce, _)| *nonce == payment.authorization.nonce);
+        let slot = payment.slot_key();
+        let found = read.iter().find(|(read, _)| *read == slot);
         let sources = found.map_or(&[][..], |(_, sources)| *sources);
         let block = sources.iter().filter_map(evidence::block_number).min();
         let verdict = evidence::resolve(core::slice::from_ref(&payment.authorization), &context, sources);
@@ -137,6 +168,7 @@ fn paid(
     sale: &mut Sale,
     verdicts: &[Verdict],
     late: Option<LateRule>,
+    config: &Config,
     now: Seconds,
 ) -> Result<(Confirmed, Vec<Json>), Fault> {
     let payments = sale.payments.clone();
@@ -156,7 +188,7 @@ fn paid(
     sale.use_payment(payment.clone());
     sale.seen = unpaid::seen(verdict);
     let statement = settle::statement(payment, transaction);
-    let confirmed = settle::confirmed(rows, sale, transaction, statement, late, now)?;
+    let confirmed = settle::confirmed(rows, sale, transaction, statement, late, config, now)?;
     let mut alerts = Vec::new();
     if !matches!(confirmed, Confirmed::Ask(_)) {
         for (other, twice, _) in landed.iter().filter(|(_, other, _)| *other != transaction) {
@@ -183,11 +215,7 @@ fn watch(
             }
         }
     }
-    let closed = |verdict: &Verdict| {
-        use VerdictKind::{Cancelled, Dead, Paid};
-        matches!(verdict.verdict, Dead | Cancelled | Paid)
-    };
-    sale.watching = !verdicts.iter().all(closed);
+    sale.watching = !verdicts.iter().all(is_done);
     admit::save(rows, sale, config)?;
     Ok(Told::plain("watched").with_alerts(alerts))
 }

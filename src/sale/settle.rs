@@ -73,8 +73,8 @@ pub fn settling(rows: &mut Rows, worker: &Worker, config: &Config, now: Seconds)
     Ok(Told::plain("settle"))
 }
 
-/// What the facilitator said. A success counts whoever asked; a refusal only as one when it is known to come before any
-/// broadcast and names no transaction; everything else leaves the payment unknown.
+/// What the facilitator said. A success counts whoever asked, when it speaks of this sale's payment; a refusal only as one when it is
+/// known to come before any broadcast and names no transaction; everything else leaves the payment unknown.
 pub fn settled(
     rows: &mut Rows,
     worker: &Worker,
@@ -86,9 +86,14 @@ pub fn settled(
     let response = input.read("settlement", |said| Ok(SettlementResponse::from_json(said).ok()))?;
     match response {
         Some(response) if response.success => {
+            let differs = differs(&response, sale.payment()?);
+            if !differs.is_empty() {
+                return Ok(Told::plain("noted").with_alerts(vec![told::differs(&sale, &differs)]));
+            }
             if let Some(transaction) = response.transaction_hash() {
                 let late = late_rule(input)?;
-                let alerts = match confirmed(rows, &mut sale, &transaction, response.json, late, now)? {
+                let alerts = match confirmed(rows, &mut sale, &transaction, response.json, late, config, now)?
+                {
                     Confirmed::Ask(ask) => return Ok(ask),
                     Confirmed::Owed(alerts) => alerts,
                     Confirmed::Paid => Vec::new(),
@@ -113,6 +118,26 @@ pub fn settled(
     Ok(Told::plain("noted"))
 }
 
+/// In what a statement speaks of another payment than this one: such a one says nothing about it.
+pub fn differs(said: &SettlementResponse, payment: &Payment) -> Vec<&'static str> {
+    let authorization = &payment.authorization;
+    let differing = [
+        ("network", said.network != payment.network),
+        (
+            "payer",
+            said.payer.is_some_and(|payer| payer != authorization.from),
+        ),
+        (
+            "amount",
+            said.amount.is_some_and(|amount| amount != authorization.value),
+        ),
+    ];
+    differing
+        .into_iter()
+        .filter_map(|(field, differs)| differs.then_some(field))
+        .collect()
+}
+
 /// What a transfer that is known makes of its sale.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Confirmed {
@@ -132,9 +157,11 @@ pub fn confirmed(
     transaction: &str,
     settlement: Json,
     late: Option<LateRule>,
+    config: &Config,
     now: Seconds,
 ) -> Result<Confirmed, Fault> {
     let hash = hex::decode_array(transaction).map_err(|error| error.within("transaction"))?;
+    wallet::spent(rows, sale, config, now)?;
     if let Some(id) = sale.order.clone() {
         let mut order = Quoted::load(rows, &id)?;
         match order.advance(

@@ -32,7 +32,13 @@ pub fn status(rows: &mut Rows, input: &Json, config: &Config, now: Seconds) -> R
 
 /// A signature that the payer gave another seller shows nothing here: it is made out to another recipient.
 fn is_theirs(sale: &Sale, presented: &Presented, id: &str) -> bool {
-    let slot = kept::slot_key(&presented.network, &presented.asset, &presented.authorization);
+    let authorization = &presented.authorization;
+    let slot = kept::slot_key(
+        &presented.network,
+        &presented.asset,
+        &authorization.from,
+        &authorization.nonce,
+    );
     let own = |payment: &kept::Payment| payment.slot_key() == slot;
     let like = |payment: &kept::Payment| {
         (&payment.network, payment.asset, payment.authorization.to)

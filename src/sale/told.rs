@@ -75,27 +75,17 @@ pub fn process(sale: &Sale, config: &Config) -> Result<Told, Error> {
     Ok(Told::plain("process")
         .with("sale", Json::text(sale.id()))
         .with("turn", Json::number(sale.turn))
-        .with("slot", Json::text(running(payment)))
+        .with("slot", Json::text(payment.slot_key()))
         .with("header", header.unwrap_or(Json::Null))
         .with("charged", Json::Bool(charged))
         .with("renewEvery", Json::number((config.lease / 3).max(1))))
-}
-
-/// Under what a payment is known while it is worked on: payer and nonce, as a facilitator sees them.
-fn running(payment: &Payment) -> String {
-    let authorization = &payment.authorization;
-    format!(
-        "{}/{}",
-        authorization.from,
-        crate::hex::encode(authorization.nonce)
-    )
-    .to_ascii_lowercase()
 }
 
 /// Read the chain at this tag for every payment of the sale.
 pub fn read(sale: &Sale, tag: &str) -> Told {
     let one = |payment: &Payment| {
         Json::object([
+            ("slot", Json::text(payment.slot_key())),
             ("network", payment.network.to_json()),
             ("asset", payment.asset.to_json()),
             ("payer", payment.authorization.from.to_json()),
@@ -182,6 +172,13 @@ pub fn owed(poll: &str) -> Result<Told, Error> {
 pub fn refund_owed() -> Told {
     let problem = Problem::new(Code::RefundOwed).with_status(409);
     Told::problem(problem.with_money(Money::Proven).with_next(Next::Claim))
+}
+
+/// The facilitator's word is about another payment: what became of this one is still to be found out.
+pub fn differs(sale: &Sale, fields: &[&str]) -> Json {
+    let mut alert = finding(Code::SettlementDiffers, sale);
+    alert.fields = fields.iter().map(|field| (*field).to_owned()).collect();
+    alert.to_json()
 }
 
 /// A finding for the seller.

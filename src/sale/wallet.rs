@@ -1,4 +1,5 @@
-//! A cap per paying wallet and window, for sellers who want one. What is on its way counts as spent.
+//! A cap per paying wallet and window, for sellers who want one. What is on its way counts as spent, and what has no known end does so
+//! however long ago it began.
 
 use crate::address::Address;
 use crate::amount::Amount;
@@ -52,6 +53,26 @@ struct Spend {
     asset: Address,
     amount: Amount,
     at: Seconds,
+    /// What became of it is not known yet.
+    open: bool,
+}
+
+impl Spend {
+    fn of(sale: &Sale, open: bool, now: Seconds) -> Result<Spend, Error> {
+        let payment = sale.payment()?;
+        Ok(Spend {
+            sale: sale.id().to_owned(),
+            network: payment.network.clone(),
+            asset: payment.asset,
+            amount: payment.authorization.value,
+            at: now,
+            open,
+        })
+    }
+
+    fn counts(&self, window: Seconds, now: Seconds) -> bool {
+        self.open || now.saturating_sub(self.at) < window
+    }
 }
 
 /// The row of a wallet.
@@ -61,20 +82,12 @@ pub fn key(payer: &Address) -> String {
 
 /// Counts the sale's payment as spent, when every cap allows it; false when one does not, and nothing is written.
 pub fn reserve(rows: &mut Rows, sale: &Sale, config: &Config, now: Seconds) -> Result<bool, Fault> {
-    let payment = sale.payment()?;
     let mut spends = load(rows, &sale.record.request.payer)?;
     spends.retain(|spend| spend.sale != sale.id());
-    spends.push(Spend {
-        sale: sale.id().to_owned(),
-        network: payment.network.clone(),
-        asset: payment.asset,
-        amount: payment.authorization.value,
-        at: now,
-    });
+    spends.push(Spend::of(sale, true, now)?);
     let within = |cap: &Cap| {
         let counted = spends.iter().filter(|spend| {
-            (&spend.network, spend.asset) == (&cap.network, cap.asset)
-                && now.saturating_sub(spend.at) < cap.window
+            (&spend.network, spend.asset) == (&cap.network, cap.asset) && spend.counts(cap.window, now)
         });
         let sum = counted
             .map(|spend| spend.amount)
@@ -84,15 +97,20 @@ pub fn reserve(rows: &mut Rows, sale: &Sale, config: &Config, now: Seconds) -> R
     if !config.caps.iter().all(within) {
         return Ok(false);
     }
-    let longest = config.caps.iter().map(|cap| cap.window).max().unwrap_or(0);
-    spends.retain(|spend| now.saturating_sub(spend.at) < longest);
-    save(
-        rows,
-        &sale.record.request.payer,
-        &spends,
-        now.saturating_add(longest),
-    )?;
+    save(rows, sale, spends, config, now)?;
     Ok(true)
+}
+
+/// The payment of a sale moved: it counts for the window from now on, also where the sale was called failed before. To be called
+/// before the sale says so: what it says already is counted already.
+pub fn spent(rows: &mut Rows, sale: &Sale, config: &Config, now: Seconds) -> Result<(), Fault> {
+    if !config.capped() || sale.transaction.is_some() {
+        return Ok(());
+    }
+    let mut spends = load(rows, &sale.record.request.payer)?;
+    spends.retain(|spend| spend.sale != sale.id());
+    spends.push(Spend::of(sale, false, now)?);
+    save(rows, sale, spends, config, now)
 }
 
 /// Gives the reservation of a sale that failed back.
@@ -100,11 +118,9 @@ pub fn release(rows: &mut Rows, sale: &Sale, config: &Config, now: Seconds) -> R
     if !config.capped() {
         return Ok(());
     }
-    let payer = sale.record.request.payer;
-    let mut spends = load(rows, &payer)?;
+    let mut spends = load(rows, &sale.record.request.payer)?;
     spends.retain(|spend| spend.sale != sale.id());
-    let longest = config.caps.iter().map(|cap| cap.window).max().unwrap_or(0);
-    save(rows, &payer, &spends, now.saturating_add(longest))
+    save(rows, sale, spends, config, now)
 }
 
 fn load(rows: &Rows, payer: &Address) -> Result<Vec<Spend>, Fault> {
@@ -115,6 +131,7 @@ fn load(rows: &Rows, payer: &Address) -> Result<Vec<Spend>, Fault> {
             asset: json.read("asset", Address::from_json)?,
             amount: json.read("amount", Amount::from_json)?,
             at: json.read("at", time::parse_seconds)?,
+            open: json.read_opt("open", Json::as_bool)?.unwrap_or(false),
         })
     };
     match rows.get(&key(payer))? {
@@ -123,7 +140,18 @@ fn load(rows: &Rows, payer: &Address) -> Result<Vec<Spend>, Fault> {
     }
 }
 
-fn save(rows: &mut Rows, payer: &Address, spends: &[Spend], due: Seconds) -> Result<(), Fault> {
+/// Writes what still counts for the longest window. The row may go once that is over, and not while anything is open.
+fn save(
+    rows: &mut Rows,
+    sale: &Sale,
+    mut spends: Vec<Spend>,
+    config: &Config,
+    now: Seconds,
+) -> Result<(), Fault> {
+    let longest = config.caps.iter().map(|cap| cap.window).max().unwrap_or(0);
+    spends.retain(|spend| spend.counts(longest, now));
+    let open = spends.iter().any(|spend| spend.open);
+    let due = (!open).then(|| now.saturating_add(longest));
     let one = |spend: &Spend| {
         Json::object([
             ("sale", Json::text(spend.sale.as_str())),
@@ -132,7 +160,8 @@ fn save(rows: &mut Rows, payer: &Address, spends: &[Spend], due: Seconds) -> Res
             ("amount", spend.amount.to_json()),
             ("at", Json::number(spend.at)),
         ])
+        .with_some("open", spend.open.then_some(Json::Bool(true)))
     };
     let row = Json::object([("spends", Json::Array(spends.iter().map(one).collect()))]);
-    rows.put(&key(payer), row, Some(due))
+    rows.put(&key(&sale.record.request.payer), row, due)
 }

@@ -6,6 +6,7 @@ use crate::error::{Code, Error};
 use crate::fingerprint::Request;
 use crate::json::Json;
 use crate::problem::Problem;
+use crate::sale::kept;
 use crate::sale::presented::{self, Reading};
 use crate::sale::rows::Rows;
 use crate::sale::{self, Config};
@@ -17,6 +18,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "saleConfig" => config(input).map(|config| config.to_json()),
         "saleId" => sale_id(input),
         "saleRead" => sale_read(input),
+        "saleSlot" => Ok(kept::told_slot(&input.json).map_or(Json::Null, Json::String)),
         "saleKeys" => sale_keys(input),
         "saleStep" => sale_step(input),
         "saleProblem" => sale_problem(input),

@@ -6,8 +6,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { after, before, test } from "node:test";
 import { startChain } from "../../demo/chain.mjs";
-import { problemOf, scene, until } from "./scene.mjs";
-import { express, pay, randomId, send, transfers } from "./shop.mjs";
+import { gate, problemOf, scene, until } from "./scene.mjs";
+import { express, pay, randomId, send, sqlite, transfers } from "./shop.mjs";
 
 let chain;
 before(async () => { chain = await startChain(); });
@@ -168,4 +168,32 @@ test("the buyer leaves: a handler that ends all the same is kept; one that gives
   assert.equal((await send(url, dropped)).status, 200);
   assert.equal(counted.runs, 3);
   assert.equal(await transfers(chain, buyer.address), 2);
+});
+
+test("a handler that was overtaken settles nothing, whatever became of the one that took over", async (t) => {
+  const { open, opened } = gate();
+  const ways = [async (res) => { await opened; res.json({ report: "late" }); }, (res) => res.status(500).end(), (res) => res.json({ report: "clear" })];
+  const store = await sqlite(t);
+  let updates = 0;
+  const watched = { ...store, update: (...asked) => (updates++, store.update(...asked)) };
+  let run = 0;
+  const { url, buyer, price, counted, skip } = await scene(t, chain, { store: watched, routes: { "GET /report": (req, res) => ways[run++](res) } });
+  const id = randomId();
+  const payment = await pay(buyer, await price(), { id });
+  const gone = new AbortController();
+  const asked = send(url, payment, { signal: gone.signal });
+  await until(() => counted.runs === 1);
+  gone.abort();
+  await assert.rejects(asked);
+  // The lease is over, the second worker fails, and nothing was broadcast: the sale is to be had again.
+  skip(61);
+  await until(async () => (await send(url, payment)).status === 500);
+  const before = updates;
+  open();
+  // The late one asks the row, or goes past it.
+  await until(() => updates > before || counted.settled > 0);
+  assert.equal((await send(url, await pay(buyer, await price(), { id }))).status, 200);
+  assert.equal(counted.runs, 3);
+  assert.equal(counted.settled, 1);
+  assert.equal(await transfers(chain, buyer.address), 1);
 });

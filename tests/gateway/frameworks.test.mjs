@@ -1,6 +1,7 @@
 // The same rules whatever the shop is built with: Hono with the official middleware, a handler of web requests.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { CounterfoilError } from "counterfoil";
 import { startChain } from "../../demo/chain.mjs";
 import { gate, problemOf, until } from "./scene.mjs";
 import { funded, pay, randomId, sqlite, transfers } from "./shop.mjs";
@@ -92,6 +93,18 @@ for (const [name, make] of Object.entries({ hono: honoShop, wrap: webShop })) {
     assert.equal((await send(payment)).status, 200);
     assert.equal(counted.settled, 1);
     assert.equal(await transfers(chain, buyer.address), 1);
+  });
+
+  test(`${name}: what the seller's own code throws is not the gateway's word about the buyer's money`, async (t) => {
+    // As from a payer of the handler's own, whose purchase upstream has no known end.
+    const upstream = () => { throw new CounterfoilError("outcome_unknown"); };
+    for (const how of [{ work: upstream }, { options: { order: upstream } }, { options: { call: async () => upstream() } }]) {
+      const { send, pay, buyer, counted } = await scene(t, how);
+      const ended = await send(await pay()).then((answer) => answer.status, (error) => error.code);
+      assert.equal(ended, name === "hono" ? 500 : "outcome_unknown");
+      assert.equal(counted.settled, 0);
+      assert.equal(await transfers(chain, buyer.address), 0);
+    }
   });
 
   test(`${name}: the facilitator dies after the transfer: in flight, then answered without another charge`, async (t) => {

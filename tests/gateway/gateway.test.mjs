@@ -331,3 +331,15 @@ test("a wallet's cap counts what is on its way, and gives back what failed", asy
   const other = await funded(chain);
   assert.equal((await send(`${shop.url}/bad`, await pay(other, badPrice, { id: randomId() }))).status, 200);
 });
+
+for (const [how, onAlert] of Object.entries({ throws: () => { throw new Error("no pager"); }, rejects: async () => { throw new Error("no pager"); } })) {
+  test(`an alert that ${how} is not the buyer's trouble, nor the end of the process`, async (t) => {
+    const told = [];
+    const { shop, buyer, price, url } = await scene(t, { options: { onAlert: (finding) => (told.push(finding.code), onAlert()) } });
+    const id = randomId();
+    assert.equal((await send(url, await pay(buyer, price, { id }))).status, 200);
+    assert.equal((await send(`${url}?other`, await pay(buyer, price, { id }))).status, 409);
+    assert.deepEqual(told, ["payment_identifier_conflict"]);
+    assert.equal(shop.counted.runs, 1);
+  });
+}

@@ -90,6 +90,10 @@ pub struct World {
     chaos: Chaos,
     now: u64,
     rows: BTreeMap<String, Json>,
+    /// When a row is looked at again, of those that are.
+    pub due: BTreeMap<String, u64>,
+    /// Caps per wallet, as the configuration has them.
+    pub caps: String,
     purchases: Vec<Purchase>,
     requests: Vec<Request>,
     /// By nonce.
@@ -129,6 +133,8 @@ impl World {
             chaos,
             now: START,
             rows: BTreeMap::new(),
+            due: BTreeMap::new(),
+            caps: "[]".to_owned(),
             purchases: Vec::new(),
             requests: Vec::new(),
             landed: BTreeMap::new(),
@@ -338,8 +344,8 @@ impl World {
     /// One transaction on the store.
     pub fn step(&mut self, name: &str, input: &Json) -> Json {
         let config = parse(&format!(
-            r#"{{"lease":{LEASE},"retention":86400,"watched":{}}}"#,
-            !self.chaos.unwatched
+            r#"{{"lease":{LEASE},"retention":86400,"watched":{},"walletCaps":{}}}"#,
+            !self.chaos.unwatched, self.caps
         ));
         let base = Json::object([
             ("step", Json::text(name)),
@@ -369,6 +375,11 @@ impl World {
                 continue;
             }
             for put in told.require("puts").unwrap().as_array().unwrap() {
+                let key = text(put, "key");
+                match put.get("expiresAt") {
+                    Some(due) => self.due.insert(key, due.as_u64().unwrap()),
+                    None => self.due.remove(&key),
+                };
                 match put.get("value") {
                     Some(value) => self.rows.insert(text(put, "key"), value.clone()),
                     None => self.rows.remove(&text(put, "key")),
@@ -387,7 +398,7 @@ impl World {
                 let nonce = text(one, "nonce");
                 let found = self.evidence(&nonce, &text(read, "tag"), &text(one, "payer"));
                 Json::object([
-                    ("nonce", Json::text(nonce)),
+                    ("slot", one.require("slot").unwrap().clone()),
                     ("evidence", Json::Array(vec![found])),
                 ])
             })

@@ -6,8 +6,8 @@ export { askContract } from "../rpc.mjs";
 
 /** The evidence of every payment that a decision wants read. */
 export function readAll(host, { reads, tag }) {
-  const one = async ({ network, asset, payer, nonce }) => ({
-    nonce,
+  const one = async ({ slot, network, asset, payer, nonce }) => ({
+    slot,
     evidence: await host.trust.meet(network, await readEvidence(host.rpcs(network), { asset, payer, nonce, tag, proofs: host.trust.proofs })),
   });
   return Promise.all(reads.map(one));

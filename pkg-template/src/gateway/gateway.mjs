@@ -11,6 +11,7 @@ import { honoOf } from "./hono.mjs";
 import { ordersOf } from "./orders.mjs";
 import { routesOf } from "./routes.mjs";
 import { saleOf } from "./sale.mjs";
+import { theirs } from "./thrown.mjs";
 import { wrapOf } from "./web.mjs";
 
 /**
@@ -49,24 +50,23 @@ function hostOf(options) {
   const config = call("saleConfig", { config: { ...plain, base } });
   call("saleConfig", { config: { ...plain, ...trust.config() } });
   const host = {
-    store, config, trust, base, clock, order, callOf, late,
+    store, config, trust, base, clock, order: theirs(order), callOf: theirs(callOf), late: theirs(late),
     rpcs: (network) => [object(rpc, "rpc")[network] ?? []].flat(),
     /** The address that a request is bound to: whatever name of the shop it came under, when `origin` says which. */
     address(url) {
       const { pathname, search } = new URL(url);
       return origin === undefined ? url : `${origin}${pathname}${search}`;
     },
-    /** Payments that a request of this process is working on, by their place in the token contract. */
+    /** Turns of sales that requests of this process are working on, the newest last, by their payment's place in the token contract. */
     running: new Map(),
     watched: false,
     /** The id under which the store knows a payment id: a keyed hash, newest key first. */
     ids: (id) => keys.map((key) => call("saleId", { id, keyId: key.keyId }, undefined, key.secret)),
-    alert(finding) {
+    /** Never rejects: what a hook throws, at once or later, is not the buyer's trouble. */
+    async alert(finding) {
       try {
-        onAlert?.(finding);
-      } catch {
-        // What a hook throws is not the buyer's trouble.
-      }
+        await onAlert?.(finding);
+      } catch {}
     },
     onEffect,
     /** One step of the core over rows that stay locked until its writes are durable. */

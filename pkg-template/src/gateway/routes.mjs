@@ -2,6 +2,7 @@
 
 import { CounterfoilError } from "../errors.mjs";
 import { call } from "../boundary.mjs";
+import { theirs, Thrown } from "./thrown.mjs";
 import { jsonAnswer, PAYMENT_HEADERS, problemAnswer } from "./web.mjs";
 
 export function routesOf(host, sale) {
@@ -10,14 +11,16 @@ export function routesOf(host, sale) {
 
   async function handle(request, run) {
     const path = new URL(request.url).pathname;
+    const handler = theirs(run);
     try {
       if (path.startsWith(`${host.base}/`)) {
         const own = await ownRoute(request, path.slice(host.base.length + 1));
         if (own) return own;
       }
       const payment = paymentOf(request);
-      return payment ? await sale.answer(request, payment, run) : await run();
+      return payment ? await sale.answer(request, payment, handler) : await handler();
     } catch (error) {
+      if (error instanceof Thrown) throw error.cause;
       if (!(error instanceof CounterfoilError)) throw error;
       return problemAnswer(call("saleProblem", { code: error.code }));
     }

@@ -9,7 +9,7 @@ import { kept, problemAnswer, storedAnswer } from "./web.mjs";
 export function saleOf(host) {
   /** The payment in a header, with the payer that its signature names. */
   async function read(request, header) {
-    const params = { header, method: request.method, url: host.address(request.url), call: host.callOf?.(request) ?? undefined };
+    const params = { header, method: request.method, url: host.address(request.url), call: (await host.callOf?.(request)) ?? undefined };
     let told = call("saleRead", params, request.body);
     if (told.ask) {
       const contract = await askContract(host.rpcs(told.ask.network), told.ask);
@@ -20,7 +20,7 @@ export function saleOf(host) {
 
   async function answer(request, payment, run) {
     const told = await read(request, payment.value);
-    const order = host.order?.(request) ?? undefined;
+    const order = (await host.order?.(request)) ?? undefined;
     const poll = `${host.base}/payments/${told.presented.id}`;
     const input = { ...told, header: payment, poll, ...(order === undefined ? {} : { order }) };
     return follow(await host.step("admit", input), input, run);
@@ -52,7 +52,8 @@ export function saleOf(host) {
     const beat = setInterval(() => host.step("renew", { sale, turn }).catch(() => {}), renewEvery * 1000);
     beat.unref?.();
     const mine = { sale, turn, charged };
-    host.running.set(slot, mine);
+    // Whoever was overtaken stays here until its own run is over: what it settles late must still meet the row.
+    host.running.set(slot, [...(host.running.get(slot) ?? []), mine]);
     let answer;
     try {
       // Without a sign of life from here on, the next caller reads the chain once the lease is over.
@@ -61,11 +62,13 @@ export function saleOf(host) {
     } catch (error) {
       // Whether anything was broadcast stands in the row: only then may the payment be forgotten.
       const decision = await host.step("answer", { sale, turn, poll: input.poll });
-      if (decision.decision === "send") throw error;
+      if (decision.decision === "send") throw mine.fault ?? error;
       return follow(decision, input, run);
     } finally {
       clearInterval(beat);
-      if (host.running.get(slot) === mine) host.running.delete(slot);
+      const others = host.running.get(slot).filter((turn) => turn !== mine);
+      if (others.length > 0) host.running.set(slot, others);
+      else host.running.delete(slot);
     }
     const headers = kept(answer.headers);
     const described = { status: answer.status, headers, sha256: sha256(answer.body), length: answer.body.length };
