@@ -105,14 +105,19 @@ pub fn slot_key(network: &Network, asset: &Address, payer: &Address, nonce: &[u8
 }
 
 /// The same place as a facilitator is told of it: `{network, asset, from, nonce}`, the network by either version's name. None for
-/// what is no EIP-3009 payment.
+/// what is no EIP-3009 payment. A checksum that a seller wrote wrong is no reason to lose sight of a payment.
 pub fn told_slot(told: &Json) -> Option<String> {
     let name = told.get("network")?.as_str().ok()?;
     let network = Network::parse(name).or_else(|_| Network::from_v1_name(name));
-    let asset = told.read("asset", Address::from_json).ok()?;
+    let asset = told.get("asset")?.as_str().ok()?.to_ascii_lowercase();
     let payer = told.read("from", Address::from_json).ok()?;
     let nonce: [u8; 32] = told.read("nonce", Json::as_hex).ok()?;
-    Some(slot_key(&network.ok()?, &asset, &payer, &nonce))
+    Some(slot_key(
+        &network.ok()?,
+        &Address::parse(&asset).ok()?,
+        &payer,
+        &nonce,
+    ))
 }
 
 /// What a sale row holds.

@@ -83,10 +83,12 @@ fn a_nonce_is_another_one_on_every_rail() {
     };
     let slot = process.require("slot").unwrap();
     let lower = TOKEN.to_ascii_lowercase();
+    let unsummed = TOKEN.replace("CbD", "cBd");
     for (network, asset) in [
         ("eip155:84532", TOKEN),
         ("base-sepolia", TOKEN),
         ("eip155:84532", &lower),
+        ("eip155:84532", &unsummed),
     ] {
         assert_eq!(&told(network, asset), slot);
     }
