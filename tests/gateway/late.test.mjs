@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { KEYS, USDC, startChain } from "../../demo/chain.mjs";
 import { all, orderShop, problemOf } from "./scene.mjs";
-import { funded, randomId, send, transfers } from "./shop.mjs";
+import { challenge, funded, pay, randomId, randomNonce, send, transfers } from "./shop.mjs";
 
 const { encodeFunctionData, parseAbi } = createRequire(new URL("../../demo/package.json", import.meta.url))("viem");
 const abi = parseAbi(["function transfer(address to, uint256 value)"]);
@@ -184,4 +184,24 @@ test("an effect may move its order: no stock after all, so the money goes back, 
   assert.equal((await shop.buy({ where: shop.at(quoted) })).answer.status, 200);
   assert.deepEqual(seen, ["hold_stock", "fulfil", "release_stock", "refund_owed"]);
   assert.equal((await shop.gateway.order(quoted.order.id)).order.state, "refund_pending");
+});
+
+test("the buyer's nonce goes to something else while the end of its payment is unknown: the order ends as failed, its stock comes back, and the seller hears of it once", async (t) => {
+  const settle = () => { throw new Error("the connection to the facilitator is gone"); };
+  const { quote, at, buy, buyer, shop, gateway, skip, counted, effects, stock } = await orderShop(t, chain, { settle });
+  const quoted = await quote();
+  const nonce = randomNonce();
+  assert.equal((await problemOf((await buy({ where: at(quoted), nonce })).answer)).code, "payment_in_flight");
+  const { payment } = await pay(buyer, await challenge(at(quoted), { method: "POST" }), { nonce, over: { amount: "1" } });
+  assert.equal((await shop.facilitator.settle(payment, payment.accepted)).success, true);
+  await settled(skip);
+  skip(1000);
+  for (let sweeps = 0; sweeps < 3; sweeps++) await gateway.sweep();
+  assert.deepEqual(counted.alerts.map((alert) => alert.code), ["paid_wrong_terms"]);
+  const { order } = await gateway.order(quoted.order.id);
+  assert.deepEqual([order.stockHeld, stock.left], [false, 5]);
+  assert.deepEqual(effects(), ["hold_stock", "release_stock"]);
+  assert.deepEqual(await all(gateway.refundsOwed()), []);
+  assert.deepEqual(await gateway.sweep(), { sales: 0, orders: 0, dropped: 0, failed: 0 });
+  assert.equal(await transfers(chain, buyer.address), 1);
 });
