@@ -16,6 +16,8 @@
 //! | a code about the seller's order | unknown | possible | read_order | that code |
 //! | 2xx, a settlement that can't be read or names no hash | delivered | possible | read_chain | `delivered_unverified` |
 //! | 2xx without settlement | unknown | possible | read_chain | `delivered_unconfirmed` |
+//! | one of these successes as 202: the work goes on | in_flight | possible or proven | wait | `payment_in_flight` |
+//! | the same 202, kept from an earlier run | unknown | possible or proven | read_chain | `outcome_unknown` |
 //! | 402 or 412, first send, a verify refusal of the list, no hash | rejected | possible | wait | that code |
 //! | 402 or 412 else, also `settlement_pending` in the header | unknown | possible | read_chain | that code or `outcome_unknown` |
 //! | a stored answer of an earlier run, else | unknown | possible | read_chain | `outcome_unknown` |
@@ -26,7 +28,8 @@
 //!
 //! *Proven* here rests on the seller's word against itself; only the chain proves it to others. A conflict or in-flight code
 //! beside a settlement that says settled has the money proven; behind a success other than 202 that body is the goods and
-//! its codes are not looked at. In place of `outcome_unknown` stands a code about the request where the seller gave one.
+//! its codes are not looked at. 202 is never a delivery, paid or not (RFC 9110, section 15.3.3): what was bought is still to
+//! come, and the next identical call asks for it with the same payment. In place of `outcome_unknown` stands a code about the request where the seller gave one.
 //!
 //! A bare 422 stays unknown. A server that follows the IETF draft means by it that the key was used for another payload,
 //! but every framework answers so to input it does not like: the status alone raises no alert. Nothing is lost by that:
@@ -118,7 +121,7 @@ impl Classification {
     /// Whether the answer's body is what was bought. A success that says "still working" or "not settled" is no delivery,
     /// whatever its status: taken for one, the next identical call would pay again.
     pub fn is_delivery(&self) -> bool {
-        matches!(self.outcome, Outcome::Settled | Outcome::Delivered) || self.code == DELIVERED_UNCONFIRMED
+        delivers(self.outcome, &self.code)
     }
 
     /// `{outcome, money, next, code, retryAfter?, poll?, transaction?}`.
@@ -135,6 +138,10 @@ impl Classification {
     }
 }
 
+fn delivers(outcome: Outcome, code: &str) -> bool {
+    matches!(outcome, Outcome::Settled | Outcome::Delivered) || code == DELIVERED_UNCONFIRMED
+}
+
 type Verdict = (Outcome, Money, Next, &'static str);
 
 const fn unknown(next: Next, code: &'static str) -> Verdict {
@@ -145,7 +152,12 @@ const fn unknown(next: Next, code: &'static str) -> Verdict {
 pub fn classify(answer: &Answer) -> Classification {
     let body = answer.body_json();
     let settlement = answer.settlement();
-    let (outcome, money, next, code) = verdict(answer, body.as_ref(), &settlement);
+    let (outcome, money, next, code) = match verdict(answer, body.as_ref(), &settlement) {
+        (outcome, money, _, code) if answer.status == Some(202) && delivers(outcome, code) => {
+            accepted(answer, money)
+        }
+        verdict => verdict,
+    };
     let transaction = settlement.transaction();
     let settlement = match settlement {
         Settlement::Read(response) => Some(response),
@@ -221,6 +233,14 @@ fn verdict(answer: &Answer, body: Option<&Json>, settlement: &Settlement) -> Ver
         408 | 425 | 429 => unknown(Next::Wait, code),
         500..=599 => unknown(Next::ResendSame, code),
         _ => unknown(Next::ReadChain, code),
+    }
+}
+
+/// 202 says that the work goes on: what was bought is still to come. A kept one says so for ever.
+fn accepted(answer: &Answer, money: Money) -> Verdict {
+    match hints::replayed(answer) {
+        true => (Outcome::Unknown, money, Next::ReadChain, "outcome_unknown"),
+        false => (Outcome::InFlight, money, Next::Wait, "payment_in_flight"),
     }
 }
 

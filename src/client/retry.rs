@@ -192,7 +192,8 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
     let then = match mode {
         Mode::Resume => Then::Done("paid_not_delivered".to_owned()),
         _ if conflicted => Then::Fail(conflict_failure(state)),
-        _ => Then::Fail(Code::PaidNotDelivered.into()),
+        // What the seller takes its time for is asked after there.
+        _ => Then::Fail(Failure::from(Code::PaidNotDelivered).at(state.poll.clone())),
     };
     Ok(persist(state, None, then, context))
 }

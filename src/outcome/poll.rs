@@ -10,20 +10,23 @@ const MAX_TARGET: usize = 2048;
 /// The longest name of a tool, in bytes.
 const MAX_TOOL: usize = 128;
 
-/// The member `poll` of a body, else of its error, as something that is safe to follow: the name of a tool of the same
+/// The member `poll` of a body, else of its error, else the `Location` of a 202, as something that is safe to follow: the name of a tool of the same
 /// server as it is, or a URL or path of the origin that was asked, made absolute and without fragment. Whatever leads
 /// elsewhere, carries credentials or holds a blank or a control character is as good as absent.
 pub(super) fn target(answer: &Answer, body: Option<&Json>) -> Option<String> {
-    let body = body?;
     let member = |of: &Json| of.get("poll").and_then(|poll| poll.as_string().ok());
-    let error = body.get("error");
-    let text = member(body)
+    let error = body.and_then(|body| body.get("error"));
+    let said = body
+        .and_then(member)
         .or_else(|| member(error?))
-        .or_else(|| member(error?.get("data")?))?;
+        .or_else(|| member(error?.get("data")?));
+    let named = said.is_some();
+    let location = || answer.header("Location").flatten().map(str::to_owned);
+    let text = said.or_else(|| location().filter(|_| answer.status == Some(202)))?;
     if text.is_empty() || text.len() > MAX_TARGET || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return None;
     }
-    if is_tool(&text) {
+    if named && is_tool(&text) {
         return Some(text);
     }
     let asked = Url::parse(answer.url.as_deref()?).ok()?;
