@@ -28,6 +28,9 @@ pub const DEFAULT_ATTEMPTS: u64 = 3;
 /// field pay at most.
 pub const DEFAULT_FEE: u64 = 50_000;
 
+/// Longest window of a cap, in seconds: 400 days. What was spent is remembered that long.
+pub const MAX_CAP_WINDOW: u64 = 400 * 86_400;
+
 const MEMBERS: [&str; 13] = [
     "maxWindow",
     "perCall",
@@ -105,15 +108,6 @@ pub enum Chosen {
     Challenge(usize),
 }
 
-impl Chosen {
-    fn path(self) -> String {
-        match self {
-            Chosen::Offer(index) => format!("accepts[{index}]"),
-            Chosen::Challenge(index) => format!("challenges[{index}]"),
-        }
-    }
-}
-
 /// Where and how an earlier attempt pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pinned<'a> {
@@ -129,7 +123,7 @@ pub struct Pinned<'a> {
 
 impl Policy {
     /// The policy from JSON. A member that is not known is refused: a misspelt cap must not be no cap. Errors:
-    /// `policy_invalid` (unknown member, zero where a positive number is meant), those of the values.
+    /// `policy_invalid` (unknown member, zero where a positive number is meant, a cap's window above [`MAX_CAP_WINDOW`]), those of the values.
     pub fn from_json(json: &Json) -> Result<Self, Error> {
         let positive = |value: &Json| match value.as_u64()? {
             0 => Err(Error::new(Code::PolicyInvalid, "")),
@@ -148,10 +142,14 @@ impl Policy {
                 entry.read("asset", Address::from_json)?,
             ))
         };
+        let window = |value: &Json| match positive(value)? {
+            window if window > MAX_CAP_WINDOW => Err(Error::new(Code::PolicyInvalid, "")),
+            window => Ok(window),
+        };
         let cap = |entry: &Json| {
             Ok(Cap {
                 amount: entry.read("amount", Amount::from_json)?,
-                window: entry.read("window", positive)?,
+                window: entry.read("window", window)?,
             })
         };
         Ok(Policy {
@@ -291,7 +289,14 @@ impl Policy {
                     Protocol::X402 => Chosen::Offer(index),
                     Protocol::Mpp => Chosen::Challenge(index),
                 };
-                let within = |error: Error| error.within(&chosen.path());
+                // Entries that can't be read are left out of the price: where it stands is told as the seller counts.
+                let path = match (&chosen, offers.required) {
+                    (Chosen::Offer(index), Some(price)) => {
+                        format!("accepts[{}]", price.places.get(*index).unwrap_or(index))
+                    }
+                    _ => format!("challenges[{index}]"),
+                };
+                let within = |error: Error| error.within(&path);
                 let terms = terms.map_err(within)?;
                 let terms = Terms {
                     fee: self.fee(&terms),

@@ -31,7 +31,7 @@ export function cancellationCalldata(c: Cancellation, signature: Hex): Hex;
 /** Digest of any EIP-712 document. */
 export function hashTypedData(typedData: unknown): Hex;
 
-/** The 402 answer, v2 header or v1 body, as parsed strict JSON with unknown extensions kept. */
+/** The 402 answer, v2 header or v1 body, as parsed strict JSON with unknown extensions kept. An offer that can't be read is left out where another can. */
 export function parsePaymentRequired(answer: { header?: string | null; body?: string | null }): PaymentRequired;
 export function encodePayment(payload: PaymentPayload): { header: "PAYMENT-SIGNATURE" | "X-PAYMENT"; value: string };
 /** Member order, values and unknown members are kept verbatim. */

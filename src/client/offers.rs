@@ -32,7 +32,7 @@ pub(super) fn price(answer: &Answer) -> Json {
 }
 
 /// Chooses by the policy among what can be taken. Errors: `challenge_changed`; those of the price and of the field where nothing else is
-/// offered; those of [`crate::policy::Policy::choose`]; where that leaves nothing, why the first challenge could not be taken.
+/// offered; those of [`crate::policy::Policy::choose`]; where that leaves nothing, why the first challenge could not be taken, else why the first entry can't be read.
 pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Error> {
     let price = state
         .price
@@ -51,7 +51,8 @@ pub(super) fn choose(state: &State, context: Context<'_>) -> Result<Choice, Erro
     };
     let (challenges, refused) = sift(state, found, context)?;
     let (required, left_out) = provable(required, context);
-    let refused = refused.or(left_out);
+    let unread = required.as_ref().and_then(|required| required.unread.clone());
+    let refused = refused.or(left_out).or(unread);
     // The rail stays until every authorization on it is proven void.
     let rail = state
         .intent
@@ -114,9 +115,10 @@ fn provable(
     };
     let mut left_out = None;
     if let Some(required) = &mut required {
-        let first = required.offers.iter().position(|offer| !provable(offer));
-        left_out = first.map(|index| Error::new(Code::RailNotProvable, format!("accepts[{index}]")));
-        required.offers.retain(provable);
+        let mut placed = required.offers.iter().zip(&required.places);
+        let first = placed.find(|(offer, _)| !provable(offer));
+        left_out = first.map(|(_, place)| Error::new(Code::RailNotProvable, format!("accepts[{place}]")));
+        required.retain(provable);
     }
     (required, left_out)
 }

@@ -87,6 +87,8 @@ impl Offered {
         let offer = required.offers.get(index).ok_or_else(missing)?.clone();
         let alone = PaymentRequired {
             offers: vec![offer.clone()],
+            places: vec![0],
+            unread: None,
             ..required.clone()
         };
         Ok(Offered::X402(Box::new((offer, alone))))

@@ -20,8 +20,12 @@ pub struct PaymentRequired {
     pub resource_url: Option<String>,
     /// `resource` of version 2, verbatim.
     pub resource: Option<Json>,
-    /// What the seller accepts; at least one.
+    /// What the seller accepts, as far as it can be read; at least one.
     pub offers: Vec<Offer>,
+    /// Where each of them stands in `accepts`.
+    pub places: Vec<usize>,
+    /// Why the first of the other entries can't be read.
+    pub unread: Option<Error>,
     /// `extensions` of version 2, verbatim.
     pub extensions: Option<Json>,
     /// The seller's error text.
@@ -122,18 +126,20 @@ impl Terms {
 /// Reads the price from the header, or from the body when there is no header. The header is canonical: where both are
 /// there the body is not looked at. Fields of errors start with `header` or `body`. Errors in this order: `missing_field`
 /// (neither), `too_large`, `base64_invalid`, those of the JSON reader, `payment_required_invalid` (shape),
-/// `unsupported_version`, then for each offer `network_invalid`, `amount_must_be_string`, `amount_invalid`,
-/// `timeout_invalid` and, for scheme `exact` on an `eip155` network, `address_invalid` and `address_checksum`.
+/// `unsupported_version`, and where no offer can be read those of the first: `network_invalid`, `amount_must_be_string`, `amount_invalid`,
+/// `timeout_invalid` and, for scheme `exact` on an `eip155` network, `address_invalid` and `address_checksum`. An offer that can't be read
+/// beside one that can is passed over: sellers add schemes and networks that are not known here.
 pub fn parse(header: Option<&str>, body: Option<&str>) -> Result<PaymentRequired, Error> {
-    match (header.filter(|value| !value.trim().is_empty()), body) {
-        (Some(header), _) => decode_header(header)
-            .and_then(|json| PaymentRequired::from_json(&json))
-            .map_err(|error| error.within("header")),
-        (None, Some(body)) => parse_body(body)
-            .and_then(|json| PaymentRequired::from_json(&json))
-            .map_err(|error| error.within("body")),
-        (None, None) => Err(Error::new(Code::MissingField, "header")),
-    }
+    let (json, from) = match (header.filter(|value| !value.trim().is_empty()), body) {
+        (Some(header), _) => (decode_header(header), "header"),
+        (None, Some(body)) => (parse_body(body), "body"),
+        (None, None) => return Err(Error::new(Code::MissingField, "header")),
+    };
+    let mut required = json
+        .and_then(|json| PaymentRequired::from_json(&json))
+        .map_err(|error| error.within(from))?;
+    required.unread = required.unread.map(|error| error.within(from));
+    Ok(required)
 }
 
 fn parse_body(body: &str) -> Result<Json, Error> {
@@ -159,11 +165,22 @@ impl PaymentRequired {
     fn read(json: &Json) -> Result<Self, Error> {
         json.as_object()?;
         let version = version(json, Code::PaymentRequiredInvalid)?;
-        let offers = json.read("accepts", |list| {
-            list.as_list(|entry| Offer::read(entry, version))
-        })?;
+        let (mut offers, mut places, mut unread) = (Vec::new(), Vec::new(), None);
+        for (index, entry) in json.read("accepts", Json::as_array)?.iter().enumerate() {
+            match Offer::read(entry, version) {
+                Ok(offer) => {
+                    offers.push(offer);
+                    places.push(index);
+                }
+                Err(error) if unread.is_none() => {
+                    unread = Some(error.within(&format!("[{index}]")).within("accepts"));
+                }
+                Err(_) => {}
+            }
+        }
         let Some(first) = offers.first() else {
-            return Err(Error::new(Code::PaymentRequiredInvalid, "accepts"));
+            let none = || Error::new(Code::PaymentRequiredInvalid, "accepts");
+            return Err(unread.unwrap_or_else(none));
         };
         let object = |value: &Json| value.as_object().map(|_| value.clone());
         let resource = if version == 2 {
@@ -193,7 +210,19 @@ impl PaymentRequired {
             },
             error: json.read_opt("error", Json::as_string)?,
             offers,
+            places,
+            unread: unread.map(shape(Code::PaymentRequiredInvalid)),
         })
+    }
+
+    /// Leaves out the offers for which `keep` says no.
+    pub fn retain(&mut self, keep: impl Fn(&Offer) -> bool) {
+        let (offers, places) = (
+            core::mem::take(&mut self.offers),
+            core::mem::take(&mut self.places),
+        );
+        let kept = offers.into_iter().zip(places).filter(|(offer, _)| keep(offer));
+        (self.offers, self.places) = kept.unzip();
     }
 
     /// `{x402Version, error?, resource?, accepts, extensions?}`.

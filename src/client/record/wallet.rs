@@ -8,7 +8,7 @@ use crate::amount::Amount;
 use crate::drift::Mark;
 use crate::error::Error;
 use crate::json::Json;
-use crate::policy::{Spent, SpentState};
+use crate::policy::{Spent, SpentState, MAX_CAP_WINDOW};
 use crate::sorting::{map, set};
 use crate::time::Seconds;
 use crate::tree::{self, Broken, Place};
@@ -112,9 +112,6 @@ pub struct Wallet {
     pub refused: Vec<Json>,
 }
 
-/// A settled amount is remembered this long, longer than any cap's window: 400 days.
-const SPENT_KEPT: Seconds = 400 * 86_400;
-
 impl Wallet {
     /// The journal key of a payer's wallet.
     pub fn key(payer: &Address) -> String {
@@ -193,7 +190,7 @@ impl Wallet {
         let trees = set(ids.flatten());
         self.entries.retain(|entry| {
             entry.spent.state == SpentState::Reserved
-                || entry.spent.at.saturating_add(SPENT_KEPT) > now
+                || entry.spent.at.saturating_add(MAX_CAP_WINDOW) > now
                 || trees.contains(entry.intent_id())
         });
     }
