@@ -134,6 +134,21 @@ fn signer_failed() {
     assert_fails(&host.on(r#"{"type":"sign_failed"}"#), "signer_failed", "none");
 }
 
+/// A price that fits its header, and a payment that does not: it was signed, never sent, and nothing is held for it.
+#[test]
+fn too_large_to_send() {
+    let mut host = Host::plain();
+    host.fetch(URL);
+    let note = "x".repeat(11_850);
+    let asked = host.on(&priced(&format!(
+        r#"{{"x402Version":2,"resource":{{"url":"{URL}"}},"accepts":[{{"scheme":"exact","network":"eip155:84532","amount":"10000","asset":"{TOKEN}","payTo":"{SELLER}","maxTimeoutSeconds":60,"extra":{{"name":"USDC","version":"2"}}}}],"extensions":{{"note":{{"text":"{note}"}}}}}}"#
+    )));
+    assert_eq!(text(&asked, "type"), "sign");
+    assert_fails(&host.on(&signed(&asked, &KEY)), "too_large", "none");
+    assert!(host.states().is_empty());
+    assert!(held(&host).is_empty());
+}
+
 #[test]
 fn aborted() {
     let mut host = Host::plain();

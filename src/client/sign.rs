@@ -126,7 +126,11 @@ fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<
         state.part += 1;
         return ask_signer(state);
     }
-    let header = payment_header(state)?;
+    // One that is too large for a header, say: nothing is sent, so nothing is held.
+    let header = match payment_header(state) {
+        Ok(header) => header,
+        Err(error) => return Ok(drop_unsigned(state, error.into(), context)),
+    };
     let attempt = state.current_mut()?;
     attempt.header = Some(header);
     attempt.signed_at = Some(context.now);
