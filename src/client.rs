@@ -248,11 +248,19 @@ fn take_records(state: &mut State, records: &[Record], context: Context<'_>) -> 
             .transpose()?
             .map(|series| series.occurrence);
     }
-    let intent = find(&intent_key);
-    state.intent_rev = intent.map(|found| found.rev);
-    state.intent = intent
+    let found = find(&intent_key);
+    let intent = found
         .map(|found| record::from_text(&found.text, Intent::from_json))
         .transpose()?;
+    // Another payer's, on a journal that is shared: its money is in another wallet.
+    if intent
+        .as_ref()
+        .is_some_and(|intent| intent.principal != context.config.payer)
+    {
+        return Err(Error::new(Code::IntentUnknown, "intentId"));
+    }
+    state.intent_rev = found.map(|found| found.rev);
+    state.intent = intent;
     Ok(())
 }
 

@@ -19,6 +19,15 @@ pub fn parse_seconds(json: &Json) -> Result<Seconds, Error> {
     seconds.ok_or_else(|| Error::new(Code::TimeInvalid, ""))
 }
 
+/// What a host's clock says. Error: `time_invalid` past the year 5138: a clock of milliseconds, by which no window would ever end.
+pub fn clock(json: &Json) -> Result<Seconds, Error> {
+    let seconds = json.as_u64()?;
+    match seconds < 100_000_000_000 {
+        true => Ok(seconds),
+        false => Err(Error::new(Code::TimeInvalid, "")),
+    }
+}
+
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// The long names without their `day`.
 const LONG_DAYS: [&str; 7] = ["Mon", "Tues", "Wednes", "Thurs", "Fri", "Satur", "Sun"];

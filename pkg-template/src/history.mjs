@@ -13,11 +13,19 @@ const PAUSE_MS = 100;
 /** Other workers may write the wallet in between so often. */
 const TRIES = 32;
 
-/** Whether this journal has nothing to know the past by: no intent, and no history that was read. */
-export async function isNew(journal) {
-  for (const prefix of ["intent/", "history/"]) {
-    for await (const _ of journal.scan(prefix)) return false;
+/** The payer's own intents, and how each stands: others may share the journal. */
+export async function* intentsOf({ config, journal }) {
+  for await (const { key, value } of journal.scan("intent/")) {
+    const record = decoder.decode(value);
+    const told = call("intentStanding", { record, payer: config.payer });
+    if (told.standing !== "another") yield { intentId: key.slice("intent/".length), record, ...told };
   }
+}
+
+/** Whether this journal has nothing to know the payer's past by: no intent, and no history that was read. */
+export async function isNew(host) {
+  for await (const _ of host.journal.scan(`history/${call("rawChecksumAddress", { address: host.config.payer })}/`)) return false;
+  for await (const _ of intentsOf(host)) return false;
   return true;
 }
 
@@ -59,7 +67,8 @@ export async function recover(host, { network, asset, fromBlock, toBlock, width 
   return { ...total, spent: total.spent.toString() };
 }
 
-async function writeDown({ config, clock, journal }, { network, asset, keys, evidence }) {
+async function writeDown(host, { network, asset, keys, evidence }) {
+  const { config, clock, journal } = host;
   for (let tries = 0; tries < TRIES; tries++) {
     const records = [];
     for (const key of [keys.wallet, keys.history]) {
@@ -67,7 +76,7 @@ async function writeDown({ config, clock, journal }, { network, asset, keys, evi
       if (entry) records.push({ key, rev: entry.rev, text: decoder.decode(entry.value) });
     }
     // Read after the wallet: what an intent begins in between moves the wallet, and this write then meets a conflict.
-    const known = await knownWords(journal, keys);
+    const known = await knownWords(host, keys);
     const { ops, ...told } = call("historyPage", { config, now: clock(), network, asset, evidence, records, known });
     const { ok } = await journal.commit(ops.map(({ put, ...op }) => ({ ...op, put: encoder.encode(put) })));
     if (ok) return told;
@@ -75,9 +84,12 @@ async function writeDown({ config, clock, journal }, { network, asset, keys, evi
   throw new CounterfoilError("journal_conflict");
 }
 
-async function knownWords(journal, keys) {
+async function knownWords(host, keys) {
   const known = [];
-  for await (const { key } of journal.scan(keys.recovered)) known.push(key.slice(keys.recovered.length));
-  for await (const { value } of journal.scan("intent/")) known.push(...call("knownToIntent", { record: decoder.decode(value) }));
+  for await (const { key } of host.journal.scan(keys.recovered)) known.push(key.slice(keys.recovered.length));
+  for await (const { record, standing } of intentsOf(host)) {
+    // What one that can't be read has paid counts twice, if at all.
+    if (standing !== "unreadable") known.push(...call("knownToIntent", { record }));
+  }
   return known;
 }

@@ -5,11 +5,13 @@ import { call, fromHex, isBytes, object, text } from "./boundary.mjs";
 import { run } from "./driver.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { digest, sha256 } from "./hashes.mjs";
-import { isNew, recover as recoverHistory } from "./history.mjs";
+import { intentsOf, isNew, recover as recoverHistory } from "./history.mjs";
 import { askContract, readEvidence } from "./rpc.mjs";
 import * as tree from "./tree.mjs";
 import { trustOf } from "./trust.mjs";
 import { lineage as lineageOf } from "./verify.mjs";
+import { withSteadyBoundary } from "./multipart.mjs";
+import { sharing } from "./sharing.mjs";
 import "./whole.mjs";
 
 const decoder = new TextDecoder();
@@ -41,41 +43,41 @@ export function createPayer(options) {
     const identity = call("requestIdentity", { method: request.method, url: request.url }, request.body);
     const { fingerprint, ...named } = identity;
     const start = { mode: "fetch", request: named, intent: intent ?? {}, authenticated: request.headers.has("authorization") };
-    // Two identical calls at once are one purchase: the second waits and gets a copy.
+    // Two identical calls at once are one purchase and share its answer.
     const key = JSON.stringify(intent?.id === undefined ? [fingerprint, intent?.scope ?? "default", intent?.parent] : [intent.id]);
+    const asked = JSON.stringify([fingerprint, ...[...request.headers].filter(([name]) => !TRACE.includes(name))]);
     for (let running = live.get(key); running; running = live.get(key)) {
-      const same = running.fingerprint === fingerprint;
-      // The copy is made in the moment of the answer: a little later the first caller has begun to read.
-      const shared = running.result.then((response) => (same ? copyOf(response, described) : undefined));
-      try {
-        const copy = await unlessAborted(request.signal, () => shared);
-        if (copy) return copy;
-      } catch (error) {
-        request.signal?.throwIfAborted();
-        // Whoever gave up did so for itself alone: this call begins again. And the same id with another request is
-        // for the machine to refuse, once the first call has written its record.
-        if (same && !running.givenUp()) throw error;
-      }
+      if (running.asked === asked && !running.isGivenUp()) return running.join(request.signal);
+      // An answer to another's credentials is not this caller's. And the same id with another request is for the machine to refuse,
+      // once the first call has written its record.
+      await unlessAborted(request.signal, () => running.over);
       open();
     }
-    const result = run(host, start, request).then(known);
-    live.set(key, { fingerprint, result, givenUp: () => request.signal?.aborted === true });
-    try {
-      return await result;
-    } finally {
-      if (live.get(key)?.result === result) live.delete(key);
-    }
+    const shared = { asked, ...sharing(dress) };
+    const answer = shared.join(request.signal);
+    live.set(key, shared);
+    const buy = (signal) => run(host, start, { ...request, signal }).then(known).finally(() => live.delete(key));
+    shared.over = shared.begin(buy);
+    return answer;
+  }
+
+  /** A copy of an answer is told of as the answer is. */
+  function dress(copy, answer) {
+    for (const name of ["url", "redirected", "type"]) Object.defineProperty(copy, name, { value: answer[name] });
+    described.set(copy, described.get(answer));
+    return copy;
   }
 
   async function resume() {
     open();
     // Nothing here to know the past by: whether it was so, or was lost, only the payer's own logs say.
-    if (await isNew(host.journal)) return [{ intentId: "", attemptId: "", ...call("unknownHistory", {}) }];
-    const left = await unsettled(host);
+    if (await isNew(host)) return [{ intentId: "", attemptId: "", ...call("unknownHistory", {}) }];
+    const { left, unreadable } = await unsettled(host);
     const resolutions = [];
     for (const record of left) resolutions.push(await settle(record, false));
     // What another worker had in hand, or held when it died, is waited for last and all at once.
-    return Promise.all(resolutions.map((found, i) => (found.outcome === "intent_in_flight" ? settle(left[i], true) : found)));
+    const settled = await Promise.all(resolutions.map((found, i) => (found.outcome === "intent_in_flight" ? settle(left[i], true) : found)));
+    return [...settled, ...unreadable];
   }
 
   function settle({ intentId, request: bought }, patient) {
@@ -143,7 +145,7 @@ export function createPayer(options) {
   async function exportBundle(root) {
     open();
     const all = new Map();
-    for await (const { key, value } of host.journal.scan("intent/")) all.set(key.slice("intent/".length), decoder.decode(value));
+    for await (const { intentId, record } of intentsOf(host)) all.set(intentId, record);
     const { places = [], approvals = [], asked = [], refused = [], entries = [] } = JSON.parse((await tree.walletOf(host)) ?? "{}");
     const family = root === undefined ? undefined : familyOf(root, all, places);
     const intents = family === undefined ? [...all.values()] : [...family].filter((intentId) => all.has(intentId)).map((intentId) => all.get(intentId));
@@ -155,7 +157,7 @@ export function createPayer(options) {
     // Records are placed as they stand in the journal: nothing is read and written again on the way.
     const head = JSON.stringify({ type: "counterfoil/bundle", v: 1, exportedAt: host.clock(), payer: host.config.payer, ...placed });
     const recovered = [];
-    if (root === undefined) for await (const { value } of host.journal.scan(`recovered/${host.config.payer}/`)) recovered.push(decoder.decode(value));
+    if (root === undefined) for await (const { value } of host.journal.scan(`recovered/${call("rawChecksumAddress", { address: host.config.payer })}/`)) recovered.push(decoder.decode(value));
     const more = recovered.length === 0 ? "" : `,"recovered":[${recovered.join(",")}]`;
     return `${head.slice(0, -1)},"intents":[${intents.join(",")}]${more}}\n`;
   }
@@ -184,6 +186,9 @@ export function wrapFetch(fetch, payer) {
 /** Under this name a request brings its own `fetch`. */
 const carrier = Symbol("fetch");
 
+/** Headers in which identical calls may differ. */
+const TRACE = ["traceparent", "tracestate", "baggage"];
+
 /** An intent and all that descend from it. */
 function familyOf(root, all, places) {
   const family = new Set([root]);
@@ -193,14 +198,6 @@ function familyOf(root, all, places) {
     for (const one of parents) if (one.parent === parent) family.add(one.intentId);
   }
   return family;
-}
-
-/** One answer for several callers: each gets a body of its own. */
-function copyOf(response, described) {
-  const copy = response.clone();
-  Object.defineProperty(copy, "url", { value: response.url });
-  described.set(copy, described.get(response));
-  return copy;
 }
 
 function hostOf(options) {
@@ -221,7 +218,8 @@ function hostOf(options) {
   const secret = options.secret ? Uint8Array.from(options.secret) : key && fromHex(call("defaultSecret", {}, undefined, key));
   const config = { payer, policy: { ...caps, ...(approve && { approve: true }) }, readable: Object.keys(object(rpc, "rpc")), actor, knownWriters, contractWallet, signsTempo: signTempo !== undefined, root };
   const trust = trustOf(options);
-  call("clientConfig", { config: { ...config, ...trust.config() } }, undefined, secret);
+  const now = clock ?? (() => Math.floor(Date.now() / 1000));
+  call("clientConfig", { config: { ...config, ...trust.config() }, clock: now() }, undefined, secret);
   return {
     config,
     secret,
@@ -230,13 +228,13 @@ function hostOf(options) {
     leaseMs,
     loose: new Map(),
     maxStoredBody,
-    clock: clock ?? (() => Math.floor(Date.now() / 1000)),
+    clock: now,
     digest,
     approve: approve ?? (() => false),
     alert: (finding) => {
-      // A caller's hook must not break a purchase.
+      // A caller's hook must not break a purchase, nor end the process when it fails later on.
       try {
-        onAlert?.(finding);
+        Promise.resolve(onAlert?.(finding)).catch(() => {});
       } catch {}
     },
     sign: ({ typedData, transaction }) => {
@@ -306,12 +304,13 @@ async function requestOf(input, init) {
   } catch (cause) {
     throw unusable(input, cause);
   }
-  const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
+  const bytes = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
+  const { headers, body } = withSteadyBoundary(request.headers, bytes, plain.body ?? input);
   const { credentials, cache, mode, redirect, referrer, referrerPolicy, integrity, keepalive } = request;
   const rest = { credentials, cache, redirect, referrer, referrerPolicy, integrity, keepalive, [carrier]: own };
   if (mode === "cors" || mode === "same-origin") rest.mode = mode;
   const signal = plain.signal ?? (input instanceof Request ? input.signal : undefined);
-  return { url: request.url, method: request.method, headers: request.headers, body, signal, rest };
+  return { url: request.url, method: request.method, headers, body, signal, rest };
 }
 
 function unusable(input, cause) {
@@ -324,14 +323,15 @@ function unusable(input, cause) {
   return new CounterfoilError("invalid_type", { field: "init", cause });
 }
 
-/** Records of the intents that are not settled, oldest first. */
+/** Records of the intents that are not settled, oldest first; and of those that can't be read what is told of them. */
 async function unsettled(host) {
-  const open = [];
-  for await (const { value } of host.journal.scan("intent/")) {
-    const record = decoder.decode(value);
-    if (!call("intentIsSettled", { record })) open.push(JSON.parse(record));
+  const left = [];
+  const unreadable = [];
+  for await (const { intentId, record, standing, ...told } of intentsOf(host)) {
+    if (standing === "open") left.push(JSON.parse(record));
+    if (standing === "unreadable") unreadable.push({ intentId, attemptId: "", ...told });
   }
-  return open.sort((a, b) => a.createdAt - b.createdAt);
+  return { left: left.sort((a, b) => a.createdAt - b.createdAt), unreadable };
 }
 
 /**

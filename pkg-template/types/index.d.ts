@@ -68,7 +68,9 @@ export interface PayerOptions {
    * They end when the call gives its answer. Attributes are those of docs/formats.md: no signature, header, URL, body or id of the caller's own. A tracer that throws changes nothing.
    */
   tracer?: Tracer;
+  /** Whole seconds; milliseconds are refused (`time_invalid`). */
   clock?: () => Seconds;
+  /** One that throws or rejects changes nothing. */
   onAlert?: (f: Finding) => void;
 }
 /** The shape of a tracer of @opentelemetry/api, of which `startActiveSpan` is used where it is there, so that what is done within a span is below it. */
@@ -94,7 +96,7 @@ export interface Policy {
   perCall?: Amount;
   /** For an intent without a parent and all below it, at any time, of each token. */
   perIntentTree?: Amount;
-  /** What is held or unknown counts at any age, what settled for `window` seconds. */
+  /** What is held or unknown counts at any age, what settled for `window` seconds, at most 400 days. */
   perWallet?: { amount: Amount; window: number }[];
   /** The same for what one recipient has. */
   perRecipient?: { amount: Amount; window: number }[];
@@ -131,7 +133,9 @@ export type DriftRule = "ask" | "refuse";
 export interface Payer {
   /**
    * Resolves only with the seller's answer; throws CounterfoilError when unpaid, unknown or undelivered. Aborting before the send releases the reservation; after it
-   * rejects with AbortError and leaves the intent open. *Delivered* is recorded at the last body byte. A stored answer carries `Idempotency-Replayed: true`.
+   * rejects with AbortError and leaves the intent open. Identical calls at once are one purchase, and each caller's signal ends its own alone. A `202` is no
+   * delivery: the error has `poll`, where the seller names one. A form gets a boundary of its content, so that it is the same request each time it is made.
+   * *Delivered* is recorded at the last body byte. A stored answer carries `Idempotency-Replayed: true`.
    */
   fetch(input: string | URL | Request, init?: RequestInit & { intent?: IntentInit }): Promise<Response>;
   /** Intent, attempt, transaction and receipt behind an answer. */
@@ -154,6 +158,7 @@ export interface Payer {
   /**
    * Settles everything left open: resend same bytes, read the chain, look up the receipt. Run it after every start. A journal that knows nothing, of no intent and no history,
    * gives one entry of no intent, with the outcome `unknown_history`: if there ever was another journal, `recover` reads what was paid.
+   * A record that can't be read is told last, with the code that says why and money `possible`. Another payer's on the same journal is left alone.
    */
   resume(): Promise<Resolution[]>;
   /**

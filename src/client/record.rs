@@ -2,6 +2,7 @@
 //! wallet's spending (`wallet/<payer>`).
 
 mod handed;
+mod standing;
 mod wallet;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::quote::{Offered, Protocol};
 use crate::time::Seconds;
 
 pub use handed::Handed;
+pub use standing::Standing;
 pub use wallet::{Paths, Reservation, Wallet, WalletChange};
 
 /// Where an intent stands.

@@ -5,7 +5,7 @@ use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt;
 use crate::client::history::{self, Token};
-use crate::client::record::{self, Intent};
+use crate::client::record::{self, Intent, Standing};
 use crate::client::{self, telemetry, Config, Context, Event, Record, Start, State, Step};
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::{self, How};
@@ -14,6 +14,7 @@ use crate::intent;
 use crate::journal::{self, Entry, Head, Op, Value};
 use crate::json::Json;
 use crate::network::Network;
+use crate::time;
 use crate::{base64, hex};
 
 /// Answers the call when its name belongs here.
@@ -29,6 +30,7 @@ pub(super) fn call(name: &str, input: &Input) -> Option<Result<Json, Error>> {
         "intentIsSettled" => input.json.read("record", |text| {
             record::from_text(text.as_str()?, Intent::from_json).map(|intent| Json::Bool(intent.is_settled()))
         }),
+        "intentStanding" => intent_standing(&input.json),
         "attemptProven" => input
             .json
             .read("state", attempt::State::from_json)
@@ -99,7 +101,7 @@ fn with_context<T>(input: &Input, run: impl FnOnce(Context<'_>) -> Result<T, Err
     run(Context {
         config: &config,
         secret,
-        now: input.json.read("now", Json::as_u64)?,
+        now: input.json.read("now", time::clock)?,
     })
 }
 
@@ -113,9 +115,10 @@ fn step_json(step: &Step) -> Result<Json, Error> {
     ]))
 }
 
-/// Settings are checked before the first call needs them.
+/// Settings are checked before the first call needs them, and what the clock says, where that comes along.
 fn client_config(input: &Input) -> Result<Json, Error> {
     let config = input.json.read("config", Config::from_json)?;
+    input.json.read_opt("clock", time::clock)?;
     if let Some(secret) = &input.secret {
         intent::check_secret(secret)?;
     }
@@ -189,11 +192,18 @@ fn history_permits(input: &Input) -> Result<Json, Error> {
     })
 }
 
+/// Input `{record, payer}`: the record's text as the journal holds it.
+fn intent_standing(json: &Json) -> Result<Json, Error> {
+    let payer = json.read("payer", Address::from_json)?;
+    let record = json.read("record", Json::as_str)?;
+    Ok(Standing::of(record, &payer).to_json())
+}
+
 /// Input `{config, now, network, asset, evidence, records, known}`.
 fn history_page(input: &Input) -> Result<Json, Error> {
     let config = input.json.read("config", Config::from_json)?;
     let token = token(&input.json)?;
-    let now = input.json.read("now", Json::as_u64)?;
+    let now = input.json.read("now", time::clock)?;
     let evidence = input.json.read("evidence", Json::as_array)?;
     let records = input
         .json
@@ -237,7 +247,7 @@ fn write_json(write: client::Write) -> Result<Json, Error> {
 fn client_intend(input: &Input) -> Result<Json, Error> {
     let config = input.json.read("config", Config::from_json)?;
     let start = input.json.read("start", Start::from_json)?;
-    let now = input.json.read("now", Json::as_u64)?;
+    let now = input.json.read("now", time::clock)?;
     let (intent_id, write) = client::tree::intend(&config, &start, stands(input)?.as_ref(), now)?;
     let ops = write.map(write_json).transpose()?;
     Ok(Json::object([("intentId", Json::text(intent_id))]).with_some("ops", ops))
@@ -246,7 +256,7 @@ fn client_intend(input: &Input) -> Result<Json, Error> {
 /// Input `{config, now, approval, wallet?}`; answer `{ops}`.
 fn client_accept(input: &Input) -> Result<Json, Error> {
     let config = input.json.read("config", Config::from_json)?;
-    let now = input.json.read("now", Json::as_u64)?;
+    let now = input.json.read("now", time::clock)?;
     let document = input.json.require("approval")?;
     let write = client::approve::accept(&config, document, stands(input)?.as_ref(), now)?;
     Ok(Json::object([("ops", write_json(write)?)]))

@@ -44,6 +44,21 @@ const another = (store) => postgresJournal({ pool: open(), table: made.get(store
 journalSuite("postgres", make, another);
 handOverSuite("postgres", make, another);
 
+test("an idle connection that breaks ends nothing: the pool replaces it", async (t) => {
+  const own = new pg.Pool({ ...config, max: 1 });
+  t.after(() => own.end());
+  const journal = postgresJournal({ pool: own, table: fresh() });
+  await journal.commit([{ key: "a", expect: "absent", put: new Uint8Array([1]) }]);
+  const { pid } = (await own.query("SELECT pg_backend_pid() AS pid")).rows[0];
+  const gone = new Promise((done) => own.once("remove", done));
+  await pool.query("SELECT pg_terminate_backend($1)", [pid]);
+  await gone;
+  assert.deepEqual((await journal.read("a")).value, new Uint8Array([1]));
+  await journal.close();
+  await journal.close();
+  assert.equal(own.listenerCount("error"), 0, "the pool is the caller's again");
+});
+
 /** The pool, with `query(client, text, values)` in place of each of its clients' queries. */
 function through(query, connect = () => pool.connect()) {
   return {

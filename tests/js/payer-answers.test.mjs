@@ -45,6 +45,68 @@ test("whoever gives up on a shared call gives up alone", async (t) => {
   }
 });
 
+test("whoever gives up while a shared answer comes ends its own body alone", { timeout: 10_000 }, async (t) => {
+  const { open, opened } = gate();
+  const half = await shop(t, async (_, res, payment) => {
+    if (!payment) return priced(res);
+    res.writeHead(200, { "content-type": "text/plain" }).write("the ");
+    await opened;
+    res.end("report");
+  });
+  const { payer, signer, journal } = buyer();
+  const first = new AbortController();
+  const [given, kept] = await Promise.all([payer.fetch(half.url, { signal: first.signal }), payer.fetch(half.url)]);
+  const broken = thrown(given.text());
+  const whole = kept.text();
+  first.abort();
+  assert.equal((await broken).name, "AbortError");
+  open();
+  assert.equal(await whole, "the report");
+  assert.equal(signer.calls, 1);
+  assert.equal((await journal.intents())[0].status, "delivered");
+  assert.equal(payer.describe(kept).attemptId, payer.describe(given).attemptId);
+});
+
+test("a caller that had given up before it came harms nobody", async (t) => {
+  const { open, opened } = gate();
+  const seller = await shop(t, async (_, res) => {
+    await opened;
+    priced(res, { accepts: [{ ...OFFER, amount: "99999999" }] });
+  });
+  const { payer } = buyer();
+  // Nobody but the two callers is told: what nobody waits for must not end the process.
+  const loose = [];
+  const note = (reason) => loose.push(reason);
+  process.on("unhandledRejection", note);
+  t.after(() => process.off("unhandledRejection", note));
+  const first = thrown(payer.fetch(seller.url));
+  while (seller.asked.length === 0) await new Promise((done) => setTimeout(done, 5));
+  assert.equal((await thrown(payer.fetch(seller.url, { signal: AbortSignal.abort() }))).name, "AbortError");
+  open();
+  assert.equal((await first).code, "over_cap");
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(loose, []);
+});
+
+test("an answer to another's credentials is not shared, free or paid; what traces a call does not tell two apart", async (t) => {
+  const seller = await shop(t, (req, res, payment) => {
+    if (!payment && !req.url.endsWith("/free")) return priced(res);
+    const body = `for ${req.headers.authorization ?? req.headers.cookie}`;
+    return payment ? sold(res, payment, { body }) : res.end(body);
+  });
+  const callers = [{ authorization: "Bearer a" }, { authorization: "Bearer b" }, { cookie: "id=c" }];
+  for (const url of [`${seller.url}/free`, seller.url]) {
+    const { payer, signer } = buyer();
+    const answers = await Promise.all(callers.map(async (headers) => (await payer.fetch(url, { headers })).text()));
+    assert.deepEqual(answers, ["for Bearer a", "for Bearer b", "for id=c"]);
+    assert.equal(signer.calls, url === seller.url ? 3 : 0);
+  }
+  const { payer, signer } = buyer();
+  const traced = (n) => ({ headers: { traceparent: `00-${"a".repeat(32)}-${n.repeat(16)}-01` } });
+  await Promise.all(["1", "2"].map(async (n) => (await payer.fetch(seller.url, traced(n))).text()));
+  assert.equal(signer.calls, 1);
+});
+
 test("one shared answer: each caller reads it whole, whoever else reads or stops reading", async (t) => {
   const seller = await shop(t, (_, res, payment) => (payment ? sold(res, payment, { body: "x".repeat(300_000) }) : priced(res)));
   const { payer, signer, journal } = buyer();
@@ -260,6 +322,43 @@ test("one purchase that can't be settled keeps no other from being settled", asy
   const { response } = resolutions.find(({ outcome }) => outcome === "delivered");
   assert.equal(await response.text(), "the report");
   assert.equal(signer.calls, 3);
+});
+
+test("a record that can't be read is told of, and keeps no other from being settled", async (t) => {
+  let lost = true;
+  const seller = await shop(t, (req, res, payment) => {
+    if (!payment) return priced(res);
+    if (lost) return req.socket.destroy();
+    sold(res, payment);
+  });
+  const { payer, journal } = buyer();
+  await Promise.all([1, 2].map((n) => thrown(payer.fetch(`${seller.url}/${n}`, { signal: AbortSignal.timeout(500) }))));
+  const found = [];
+  for await (const entry of journal.scan("intent/")) found.push(entry);
+  const [newer] = found;
+  const record = { ...JSON.parse(new TextDecoder().decode(newer.value)), v: 99 };
+  await journal.commit([{ key: newer.key, expect: newer.rev, put: new TextEncoder().encode(JSON.stringify(record)) }]);
+  lost = false;
+  const [settled, unread] = await payer.resume();
+  assert.equal(settled.outcome, "delivered");
+  assert.deepEqual(unread, { intentId: record.intentId, attemptId: "", outcome: "unsupported_version", money: "possible", next: "stop" });
+});
+
+test("a hook for alerts that fails, at once or later, breaks nothing", async (t) => {
+  const conflict = JSON.stringify({ code: "payment_identifier_conflict" });
+  const seller = await shop(t, (_, res, payment) => (payment ? res.writeHead(409, { "content-type": "application/json" }).end(conflict) : priced(res)));
+  const loose = [];
+  const note = (reason) => loose.push(reason);
+  process.on("unhandledRejection", note);
+  t.after(() => process.off("unhandledRejection", note));
+  for (const fail of [() => { throw new Error("down"); }, async () => { throw new Error("down"); }]) {
+    let told = 0;
+    const { payer } = buyer({ onAlert: () => (told++, fail()) });
+    assert.equal((await thrown(payer.fetch(seller.url))).code, "payment_identifier_conflict");
+    await new Promise((done) => setImmediate(done));
+    assert.equal(told, 1);
+  }
+  assert.deepEqual(loose, []);
 });
 
 test("a journal that fails after the send says that money may have moved", async (t) => {

@@ -203,9 +203,13 @@ test("an answer that was not read to its end is not delivered, and is had again"
 
 test("a success that says the payment is not settled is no delivery", async (t) => {
   const unsettled = Buffer.from(JSON.stringify({ success: false, transaction: "", network: NETWORK, errorReason: "socket hang up" })).toString("base64");
+  const settled = Buffer.from(JSON.stringify({ success: true, transaction: `0x${"ab".repeat(32)}`, network: NETWORK })).toString("base64");
   for (const [status, headers, body, code] of [
     [200, { "payment-response": unsettled }, "wait", "outcome_unknown"],
     [202, {}, '{"code":"payment_pending"}', "payment_in_flight"],
+    [202, {}, '{"status":"processing","job":"1"}', "payment_in_flight"],
+    [202, { "payment-response": settled }, '{"status":"processing","job":"1"}', "payment_in_flight"],
+    [202, { "idempotency-replayed": "true" }, "", "outcome_unknown"],
   ]) {
     const seller = await shop(t, (_, res, payment) => {
       if (!payment) return priced(res);
@@ -220,6 +224,59 @@ test("a success that says the payment is not settled is no delivery", async (t) 
     assert.equal(await (await payer.fetch(seller.url)).text(), "the report");
     assert.equal(signer.calls, 1, "the next identical call is the same purchase");
   }
+});
+
+test("a form is the same request each time it is made, as a body and in a Request", async (t) => {
+  let lost = true;
+  const seller = await shop(t, (req, res, payment) => {
+    if (!payment) return priced(res);
+    if (lost) return req.socket.destroy();
+    sold(res, payment);
+  });
+  const form = (prompt = "a cat", text = "--\r\n--x") => {
+    const data = new FormData();
+    data.set("prompt", prompt);
+    data.set("file", new Blob([text], { type: "text/plain" }), "a.txt");
+    return data;
+  };
+  for (const asked of [(data) => [seller.url, { method: "POST", body: data }], (data) => [new Request(seller.url, { method: "POST", body: data })]]) {
+    const { payer, signer } = buyer();
+    lost = true;
+    for (const _ of [1, 2]) assert.equal((await thrown(payer.fetch(...asked(form())))).code, "outcome_unknown");
+    lost = false;
+    assert.equal(await (await payer.fetch(...asked(form()))).text(), "the report");
+    assert.equal(signer.calls, 1);
+    const { body, headers } = seller.paid.at(-1);
+    const read = await new Response(body, { headers: { "content-type": headers["content-type"] } }).formData();
+    assert.equal(read.get("prompt"), "a cat");
+    assert.equal(await read.get("file").text(), "--\r\n--x");
+    // Another form is another request.
+    for (const other of [form("a dog"), form("a cat", "--\r\n--y"), new FormData()]) await (await payer.fetch(...asked(other))).text();
+    assert.equal(signer.calls, 4);
+  }
+  // A boundary of the caller's own stays.
+  const type = "multipart/form-data; boundary=mine";
+  const text = '--mine\r\ncontent-disposition: form-data; name="prompt"\r\n\r\na cat\r\n--mine--\r\n';
+  const { payer } = buyer();
+  await (await payer.fetch(seller.url, { method: "POST", body: text, headers: { "content-type": type } })).text();
+  assert.deepEqual([seller.paid.at(-1).body.toString(), seller.paid.at(-1).headers["content-type"]], [text, type]);
+});
+
+test("two payers on one journal: each settles, counts and shows what is its own", async (t) => {
+  const seller = await shop(t, (req, res, payment) => (payment ? req.socket.destroy() : priced(res)));
+  const { payer, journal } = buyer();
+  const { intentId } = await thrown(payer.fetch(seller.url, { intent }));
+  const other = buyer({ journal, signer: counted({ key: "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6" }) });
+  const [{ outcome }] = await other.payer.resume();
+  assert.equal(outcome, "unknown_history", "of its own it knows nothing");
+  for (const act of ["release", "claim", "cancel"]) {
+    assert.equal((await thrown(other.payer[act](intentId))).code, "intent_unknown", act);
+  }
+  assert.equal((await thrown(other.payer.handOver(intentId, "worker-b"))).code, "intent_unknown");
+  assert.deepEqual(JSON.parse(await other.payer.export()).intents, []);
+  assert.deepEqual((await journal.intents()).map(({ status, attempts }) => [status, attempts[0].state]), [["open", "sent"]]);
+  assert.deepEqual((await payer.resume()).map((one) => [one.intentId, one.outcome]), [[intentId, "unknown"]]);
+  assert.equal(JSON.parse(await payer.export()).intents.length, 1);
 });
 
 test("of an answer above the limit only the digest is kept", async (t) => {

@@ -21,6 +21,8 @@ export function postgresJournal(options) {
   if (durability !== "power-loss" && durability !== "replicated") throw new CounterfoilError("invalid_type", { field: "durability" });
   if (typeof hook !== "function") throw new CounterfoilError("invalid_type", { field: "hook" });
   const names = namesOf(table);
+  // An idle connection that breaks is the pool's to replace; an "error" event that nobody listens to would end the process.
+  pool.on?.("error", ignore);
   let prepared;
   let closed = false;
 
@@ -115,6 +117,7 @@ export function postgresJournal(options) {
   }
 
   async function close() {
+    if (!closed) pool.off?.("error", ignore);
     closed = true;
   }
 
@@ -122,6 +125,8 @@ export function postgresJournal(options) {
   if (Symbol.asyncDispose) journal[Symbol.asyncDispose] = close;
   return journal;
 }
+
+const ignore = () => {};
 
 function entry({ rev, value }) {
   return { rev: Number(rev), value: new Uint8Array(value) };
