@@ -11,6 +11,8 @@ const JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const DIGESTS = ["responseSha256", "response_sha256", "responseHash", "response_hash", "bodySha256", "body_sha256", "sha256",
   "contentDigest", "content-digest", "reprDigest", "repr-digest", "digest"];
 
+const TRANSACTION = ["transaction", "txHash", "tx_hash", "transactionHash"];
+
 /** One of "journal", "bundle", "statement", "evidence", "trust", "text" and "bytes". */
 export function recognise(bytes) {
   if (isJournal(bytes)) return "journal";
@@ -23,11 +25,19 @@ export function recognise(bytes) {
   if (isEvidence(value) || (Array.isArray(value) && value.length > 0 && value.every(isEvidence))) return "evidence";
   if (trusting(value)) return "trust";
   if (has(value, "type") && value.type === "counterfoil/bundle") return "bundle";
-  if (has(value, "success") && has(value, "network")) return "statement";
-  if (has(value, "format") && has(value, "signature")) return "statement";
-  if (has(value, "payment") && has(value.payment, "tx_hash")) return "statement";
-  if (DIGESTS.some((name) => has(value, name))) return "statement";
-  return "text";
+  return isStatement(value) ? "statement" : "text";
+}
+
+/** As the core tells receipts from anything else: a document of ours, a settlement, a signed receipt, a `Payment-Receipt`, or a gateway's. */
+function isStatement(value) {
+  if (typeof value !== "object" || value === null) return false;
+  const all = (...names) => names.every((name) => has(value, name));
+  const any = (of, names) => names.some((name) => has(of, name));
+  if (all("type") && typeof value.type === "string" && value.type.startsWith("counterfoil/")) return true;
+  if (all("success", "network") || all("format", "signature")) return true;
+  if (all("status", "method", "timestamp") && !all("success")) return true;
+  if (any(value.payment, TRANSACTION) || any(value, DIGESTS) || has(value.response, "sha256")) return true;
+  return any(value, TRANSACTION) && all("payer");
 }
 
 /** Sorts files into `{receipt?, response?, evidence: […], trust: […]}`. `taken` says whether a receipt is there already. */

@@ -235,6 +235,18 @@ test("of two transfers for one purchase the terminal says which is the payment",
   assert.ok(out.split("\n").every((line) => [...line].length <= 80), "a line is longer than 80 columns");
 });
 
+test("what can't be relied on is no proof that there is nothing to do", async (t) => {
+  const journals = ["a", "b"].map((name) => {
+    const windows = join(folder(t), `${name}.jsonl`);
+    writeFileSync(windows, readFileSync(new URL(`../../www/sample/lineage/charged-twice-buyer-${name}.jsonl`, import.meta.url), "utf8").replaceAll("\n", "\r\n"));
+    return windows;
+  });
+  const { status, out } = await run("lineage", ...journals);
+  assert.equal(status, 1);
+  assert.match(out, /What was spent is unknown\.[^]*Do not rely on[^]*Unknown whether there is something for you to do/);
+  assert.doesNotMatch(out, /Nothing/);
+});
+
 test("the tree in a terminal: words, icons, cost; and files that were tampered with", async (t) => {
   const seller = await shop(t, (req, res, payment) => {
     if (!payment) return priced(res, { accepts: [{ ...OFFER, amount: "10000" }] });

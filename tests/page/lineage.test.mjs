@@ -42,6 +42,67 @@ test("what has to be done comes first: what, how much, who, and the next safe st
   }
 });
 
+test("what can't be read or relied on is no proof that all is well", async () => {
+  const pair = ["charged-twice-buyer-a", "charged-twice-buyer-b"].map(journal);
+  const windows = Object.fromEntries(pair.map((text, at) => [`${at}.jsonl`, text.replaceAll("\n", "\r\n")]));
+  const unreadable = { "bad.json": '{"type":"counterfoil/bundle","v":1,"payer":"0x12","intents":[]}' };
+  for (const files of [windows, unreadable, { ...unreadable, "well.jsonl": journal("all-well") }, { "cut.jsonl": journal("all-well").split("\n").toSpliced(3, 1).join("\n") }]) {
+    const { page } = await site.open();
+    await putLineage(page, files);
+    await part(page, "actions").getByText("Unknown.").waitFor();
+    const text = `${await part(page, "actions").innerText()}\n${await part(page, "budget").innerText()}`;
+    assert.doesNotMatch(text, /Nothing|nothing was charged twice/);
+    assert.equal(await page.locator(".nothing.good").count(), 0);
+    await page.context().close();
+  }
+});
+
+/** The last record of a journal as a bundle; `change` may alter its attempt. */
+function bundleOf(name, change) {
+  const ops = journal(name).trimEnd().split("\n").flatMap((line) => JSON.parse(line).ops);
+  const last = (kind) => ops.findLast(({ key }) => key.startsWith(kind));
+  const record = structuredClone(last("intent/").put);
+  change?.(record.attempts[0]);
+  return JSON.stringify({ type: "counterfoil/bundle", v: 1, payer: last("wallet/").key.slice("wallet/".length), intents: [record] });
+}
+
+test("of three transfers for one purchase each later one is named by its own", async () => {
+  const third = `0x${"7c".repeat(32)}`;
+  const again = (attempt) => {
+    attempt.transaction = third;
+    attempt.authorization.nonce = `0x${"33".repeat(32)}`;
+    attempt.plannedAt += 10;
+    delete attempt.settlement;
+    for (const one of attempt.observations) one.transaction = third;
+  };
+  const { page } = await site.open();
+  await putLineage(page, { "a.json": bundleOf("charged-twice-buyer-a"), "b.json": bundleOf("charged-twice-buyer-b"), "c.json": bundleOf("charged-twice-buyer-b", again) });
+  const told = await page.locator(".action[data-code=duplicate_charge]").allInnerTexts();
+  const named = told.map((text) => [/The first transfer\s*(0x[0-9a-f]{64})/.exec(text)?.[1], /The second one\s*(0x[0-9a-f]{64})/.exec(text)?.[1]]);
+  const [first, second] = ["charged-twice-buyer-a", "charged-twice-buyer-b"].map((name) => JSON.parse(bundleOf(name)).intents[0].attempts[0].transaction);
+  assert.deepEqual(named.toSorted(), [[first, second], [first, third]].toSorted());
+  const at = named.findIndex(([, later]) => later === third);
+  await page.getByRole("button", { name: /^Compare the two/ }).nth(at).click();
+  const table = page.getByRole("table", { name: "Both payments" });
+  await table.waitFor();
+  const values = await table.locator("tbody tr", { hasText: "Transaction" }).locator("td").allInnerTexts();
+  assert.deepEqual(values.map((value) => value.trim()), [first, third]);
+  const nonces = await table.locator("tbody tr", { hasText: "Nonce" }).locator("td").allInnerTexts();
+  assert.equal(nonces[1].trim(), `0x${"33".repeat(32)}`);
+});
+
+test("charged twice by an amount that is not known is no refund of nothing", async () => {
+  const wrong = (attempt) => {
+    Object.assign(attempt, { state: "wrong_terms", verdict: { ...attempt.verdict, verdict: "paid_wrong_terms" } });
+    delete attempt.evidence;
+  };
+  const { page } = await site.open();
+  await putLineage(page, { "a.json": bundleOf("charged-twice-buyer-a"), "b.json": bundleOf("charged-twice-buyer-b", wrong) });
+  assert.equal((await counters(page)).duplicateCharge, 1);
+  await part(page, "budget").getByText("moved twice for one purchase; how much is not known").waitFor();
+  assert.doesNotMatch(await part(page, "budget").innerText(), /nothing was charged twice/);
+});
+
 test("what needs a person most stands first, whatever came first", async () => {
   const { page } = await opened("unknown-in-flight", "needs-approval", "charged-twice-buyer-a", "charged-twice-buyer-b");
   const told = await page.locator(".action").evaluateAll((all) => all.map((one) => one.dataset.code));

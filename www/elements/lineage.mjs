@@ -84,8 +84,9 @@ class Lineage extends HTMLElement {
     this.#find("faults").replaceChildren(...faultsOf(documents, refused));
     this.#find("trust").replaceChildren(...sourcesOf(documents, (name) => this.#drop(name)));
     const on = { show: (intent, attempt) => this.#showIn(intent, attempt), compare: (pair, code) => this.#compare(pair, code), answer: (id) => this.#answer(id) };
-    this.#find("actions").replaceChildren(...[actionList(actions, rows, on)].flat());
-    this.#find("budget").replaceChildren(...budgets({ totals, actions }, rows));
+    const whole = !refused.length && documents.every(({ report }) => report.verdict !== "failed");
+    this.#find("actions").replaceChildren(...[actionList(actions, rows, on, whole)].flat());
+    this.#find("budget").replaceChildren(...budgets({ totals, actions, whole }, rows));
     this.#counters(counters);
     if (!again) this.#tools();
     else this.#rows.update(this.#choice);
@@ -196,9 +197,12 @@ class Lineage extends HTMLElement {
 
   async #compare(pair, code) {
     const found = await (await theEngine()).attempts(pair.map(({ attemptId }) => attemptId));
-    // Two journals may give their attempts one name: then the first row is the first journal's.
+    // Several journals may give their attempts one name: then the transaction tells them apart, and without one the order of the journals.
     const same = pair[0].attemptId === pair[1].attemptId;
-    const both = pair.map((row, at) => found.filter(({ attempt }) => attempt.attemptId === row.attemptId)[same ? at : 0]).filter(Boolean);
+    const both = pair.map((row, at) => {
+      const named = found.filter(({ attempt }) => attempt.attemptId === row.attemptId);
+      return named.find(({ attempt }) => row.transaction && attempt.transaction === row.transaction) ?? named[same ? at : 0];
+    }).filter(Boolean);
     if (both.length < 2) return this.#showIn(pair[0].intentId, pair[0].attemptId);
     this.toggleAttribute("data-beside", true);
     this.#panel().compare(both, pair, code);

@@ -9,10 +9,16 @@ import { meaningOf, stepOf, titleOf, whoActs } from "./words.mjs";
 const AT_FIRST = 8;
 const ICONS = { approval_needed: "state-needs_approval", outcome_unknown: "state-unknown", duplicate_charge: "state-twice", paid_not_delivered: "state-missing" };
 
-/** The list; `on` has what its buttons do: `show(intentId, attemptId)`, `compare(rows, code)`, `answer(intentId)`. */
-export function actionList(actions, rows, on) {
+/**
+ * The list; `on` has what its buttons do: `show(intentId, attemptId)`, `compare(rows, code)`, `answer(intentId)`. `whole` says that every document could be
+ * read and relied on: only then does an empty list mean anything.
+ */
+export function actionList(actions, rows, on, whole) {
   const attempts = new Map(rows.filter((row) => row.attemptId).map((row) => [row.attemptId, row]));
   const intents = new Map(rows.filter((row) => row.kind === "intent").map((row) => [row.intentId, row]));
+  if (!actions.length && !whole) {
+    return element("p", { class: "nothing" }, symbol("not_checked"), element("span", {}, element("strong", {}, "Unknown."), " Not all of these documents could be read and relied on: whether something was charged twice, is owed or waits for you can't be told."));
+  }
   if (!actions.length) {
     return element("p", { class: "nothing good" }, symbol("pass"), element("span", {}, element("strong", {}, "Nothing for you to do."), " Nothing was charged twice, nothing is owed, nothing waits for you."));
   }
@@ -32,13 +38,15 @@ export function actionList(actions, rows, on) {
   return [list, more];
 }
 
-function actionOf({ code, severity, why, next, amount, asset, network, payTo, reasons, refunded, intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
+function actionOf({ code, severity, why, next, amount, asset, network, payTo, reasons, refunded, transactions = [], intents: ids, attempts: tries }, { attempts, intents, rows, on }) {
   const intent = intents.get(ids[0]);
   const own = rows.filter((row) => row.kind === "attempt" && ids.includes(row.intentId));
-  const row = own.find(({ owedBack }) => owedBack !== undefined && code === "duplicate_charge") ?? attempts.get(tries.at(-1)) ?? own[0];
-  const first = code === "duplicate_charge" ? own.find(({ owedBack, flags }) => owedBack === undefined && flags.includes(code)) : undefined;
+  // Of more than two transfers each later one has a finding of its own, which names it and the first.
+  const charged = code === "duplicate_charge" ? own.filter(({ transaction }) => transactions.includes(transaction)) : [];
+  const [first, again] = [charged.find(({ owedBack }) => owedBack === undefined), charged.find(({ owedBack }) => owedBack !== undefined)];
+  const row = again ?? attempts.get(tries.at(-1)) ?? own[0];
   const stake = amount === undefined ? row && money(row.cost ?? "0", row.network, row.asset) : money(amount, network, asset);
-  const pair = own.filter(({ flags }) => flags.includes(code)).slice(0, 2);
+  const pair = first && again ? [first, again] : own.filter(({ flags }) => flags.includes(code)).slice(0, 2);
   const line = (name, content) => element("div", {}, element("dt", {}, name), element("dd", {}, content));
   const urgent = severity === "alert" || next === "ask_human";
   const name = intent ? nameOf(intent) : "an intent that is not in these documents";
@@ -49,7 +57,7 @@ function actionOf({ code, severity, why, next, amount, asset, network, payTo, re
       stake ? line(MONEY[code] ?? "At stake", [stake, element("span", { class: "note" }, ` on ${placeOf(network ?? row?.network ?? "")}`), refunded && refunded !== "0" ? [" of which came back ", money(refunded, network, asset)] : ""]) : undefined,
       payTo ?? row?.payTo ? line(TO[code] ?? "Paid to", element("code", {}, visibleAscii(payTo ?? row.payTo))) : undefined,
       first?.transaction ? line("The first transfer", [element("code", {}, visibleAscii(first.transaction)), " stands"]) : undefined,
-      code === "duplicate_charge" && row?.transaction ? line("The second one", [element("code", {}, visibleAscii(row.transaction)), " is to come back"]) : undefined,
+      again ? line("The second one", [element("code", {}, visibleAscii(again.transaction)), " is to come back"]) : undefined,
       reasons?.length ? line("Why you are asked", reasons.map(meaningOf).join(" ")) : undefined,
       line("Who can act", whoActs(next, code)),
       line("Next safe step", STEPS[code]?.() ?? stepOf(next))),

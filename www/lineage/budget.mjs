@@ -6,16 +6,17 @@ import { money, placeOf, unitOf, amountOf } from "./money.mjs";
 import { nameOf } from "./row.mjs";
 
 /** The strip as elements. */
-export function budgets({ totals }, rows) {
+export function budgets({ totals, actions, whole }, rows) {
   const tops = rows.filter((row) => row.kind === "intent" && row.depth === 0);
   const one = tops.length === 1 ? tops[0] : undefined;
   if (!totals.length) {
-    return [element("p", { class: "nothing" }, "Nothing was spent and nothing is held.", one?.budget === undefined ? "" : [" The budget is ", element("strong", {}, visibleAscii(one.budget)), " atomic units."])];
+    return [element("p", { class: "nothing" }, whole ? "Nothing was spent and nothing is held." : "Unknown: not all of these documents could be read and relied on.", one?.budget === undefined ? "" : [" The budget is ", element("strong", {}, visibleAscii(one.budget)), " atomic units."])];
   }
-  return totals.map((total) => bar(total, one, totals.length === 1 ? tops.filter((top) => top.budget !== undefined).length : 0));
+  const owed = actions.some(({ code }) => code === "duplicate_charge" || code === "late_confirmation");
+  return totals.map((total) => bar(total, one, totals.length === 1 ? tops.filter((top) => top.budget !== undefined).length : 0, { owed, sure: whole }));
 }
 
-function bar({ network, asset, settled, reserved, refundOwed, refunded, claimed }, top, budgeted) {
+function bar({ network, asset, settled, reserved, refundOwed, refunded, claimed }, top, budgeted, { owed, sure }) {
   const sums = [BigInt(settled), BigInt(reserved)];
   const spent = sums[0] + sums[1];
   const cap = top?.budget === undefined ? undefined : BigInt(top.budget);
@@ -48,6 +49,7 @@ function bar({ network, asset, settled, reserved, refundOwed, refunded, claimed 
         : over === undefined ? number("left", "Left", `of a budget of ${say(cap)}`, left) : number("over", "Over budget", `the budget was ${say(cap)}`, over),
       claimed !== "0" ? number("owed", "Paid, not delivered", "the seller owes you the answer or this money", claimed) : undefined,
       refundOwed !== "0" ? number("owed", "Refund owed to you", "moved twice for one purchase", refundOwed)
-        : claimed !== "0" ? undefined : number("nothing-owed", "Refund owed to you", "nothing was charged twice", refundOwed),
+        : owed || !sure ? element("div", { class: "number owed" }, element("dt", {}, "Refund owed to you"), element("dd", {}, element("span", { class: "money" }, "unknown"), element("span", { class: "about" }, owed ? "moved twice for one purchase; how much is not known" : "not all of these documents could be relied on")))
+          : claimed !== "0" ? undefined : number("nothing-owed", "Refund owed to you", "nothing was charged twice", refundOwed),
       refunded === "0" ? undefined : number("back", "Refunded", "the chain shows that it came back", refunded)));
 }

@@ -72,12 +72,14 @@ function show({ root, rows, totals, counters, actions, flags }, reports, files) 
     print(`    settled ${settled} + in flight or unknown ${reserved} atomic units`);
     if (refundOwed !== "0" || refunded !== "0") print(paint("bad", `    refund owed ${refundOwed}, refunded ${refunded}`));
   }
-  if (!totals.length) print("  Nothing was spent.");
+  // What can't be relied on may have left anything out.
+  const whole = reports.every(({ verdict }) => verdict !== "failed");
+  if (!totals.length) print(whole ? "  Nothing was spent." : "  What was spent is unknown.");
   const counted = Object.entries(COUNTERS).map(([name, word]) => paint(counters[name] ? "bad" : "soft", `${word} ${counters[name]}`));
   // Three to a line, for 80 columns.
   for (let at = 0; at < counted.length; at += 3) print(`  ${counted.slice(at, at + 3).join("   ")}`);
   chains(reports, files);
-  todo(actions);
+  todo(actions, whole);
   print();
   tree(rows);
   const told = flags.filter(({ code }) => !actions.some((action) => action.code === code));
@@ -96,7 +98,11 @@ function chains(reports, files) {
   });
 }
 
-function todo(actions) {
+function todo(actions, whole) {
+  if (!actions.length && !whole) {
+    print(paint("open", "\nUnknown whether there is something for you to do:"));
+    return print("  not all of these documents can be relied on.");
+  }
   if (!actions.length) return print(paint("good", "\nNothing for you to do."));
   print();
   print(paint("strong", "For a person"));
