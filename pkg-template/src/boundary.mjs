@@ -121,7 +121,8 @@ export function missing(field) {
   throw new CounterfoilError("missing_field", { field });
 }
 
-function snapshot(params) {
+/** Parameters as one JSON text. Errors: `json_too_deep`, `cyclic_input`, `invalid_type`. */
+export function snapshot(params) {
   try {
     // JSON.stringify writes half a surrogate pair as an escape, which the core's reader refuses as lone_surrogate.
     return JSON.stringify(params, (_, value) => (typeof value === "bigint" ? value.toString() : value));

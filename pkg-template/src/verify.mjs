@@ -1,6 +1,6 @@
 // counterfoil/verify: what a receipt proves, what contradicts itself in several journals, signatures and whole sets of documents in bulk.
 
-import { attachment, callAny, callBulk, documents, fromHex, isBytes, missing, object, text, utf8, withJws } from "./boundary.mjs";
+import { attachment, callAny, callBulk, documents, fromHex, isBytes, missing, object, snapshot, text, utf8, withJws } from "./boundary.mjs";
 import { CounterfoilError } from "./errors.mjs";
 import { enterBulk } from "./wasm.mjs";
 
@@ -91,7 +91,7 @@ export function auditVerdicts(lines) {
 /** The lines cross as bytes, both ways: their verdicts are written down as they come. */
 function audited(lines, params, again) {
   const bytes = attachment(lines, "lines") ?? missing("lines");
-  return withJws(params, (params) => unpacked(enterBulk("audit", [utf8(JSON.stringify(params)), bytes, again])));
+  return withJws(params, (params) => unpacked(enterBulk("audit", [utf8(snapshot(params)), bytes, again])));
 }
 
 function unpacked(answer) {

@@ -338,6 +338,20 @@ test("folders, patterns and standard input; files in the order of their names, e
   rmSync(at("tree/sub/e.jsonl"));
   const { verdicts } = await json(["-"], { input: `${JSON.stringify(seller("x"))}\n` });
   assert.deepEqual([verdicts[0].input, verdicts[0].line], ["-", 1]);
+  assert.equal(dangling.complete, false);
+  assert.match(dangling.why, /tree\/sub\/e\.jsonl could not be read/);
+  // Links to folders are followed, and a circle of them ends.
+  symlinkSync(at("tree"), at("tree/sub/up"));
+  symlinkSync(at("tree/sub/round"), at("tree/sub/round"));
+  file("elsewhere/f.jsonl", JSON.stringify(seller("f")));
+  symlinkSync(at("elsewhere"), at("tree/linked"));
+  assert.deepEqual(await names("tree"), ["tree/a.jsonl", "tree/b.jsonl", "tree/linked/f.jsonl", "tree/sub/.hidden.json", "tree/sub/c.ndjson"]);
+  symlinkSync(at("tree/round.jsonl"), at("tree/round.jsonl"));
+  assert.deepEqual((await json(["tree"])).verdicts.find(({ input }) => input === "tree/round.jsonl").codes, ["input_unreadable"]);
+  rmSync(at("tree/round.jsonl"));
+  for (const pattern of ["./tree/*.jsonl", "tree//*.jsonl", "./tree/./*.jsonl", "tree/sub/../*.jsonl"]) assert.deepEqual(await names(pattern), ["tree/a.jsonl", "tree/b.jsonl"], pattern);
+  file("here.jsonl", JSON.stringify(seller("here")));
+  assert.ok((await names("./*.jsonl")).includes("here.jsonl"));
   for (const args of [["gone.jsonl"], ["tree/*.gone"], ["gone/*.jsonl"], []]) assert.equal((await run(args)).status, 2, args.join());
   assert.equal((await run(["-"])).status, 2, "nothing was audited");
 });
@@ -367,6 +381,39 @@ test("the form of every document, and DID documents, come from the command line"
   assert.deepEqual([(await known("--did-document", "did.json")).verdicts[0].verdict, (await known()).verdicts[0].verdict], ["verified", "incomplete"]);
 });
 
+test("a pipe is read as it comes", async () => {
+  execFileSync("mkfifo", [at("lines.pipe")]);
+  const writing = spawn("sh", ["-c", "i=0; while [ $i -lt 150 ]; do head -c 1048575 /dev/zero | tr '\\0' a; echo; i=$((i+1)); done > lines.pipe"], { cwd: folder });
+  const ended = once(writing, "exit");
+  const { out, megabytes } = await measured(["lines.pipe", "--jobs", "1"]);
+  await ended;
+  const { summary } = JSON.parse(out);
+  assert.deepEqual([summary.lines, summary.inputs[0].bytes], [150, 150 << 20]);
+  assert.ok(megabytes < 400, `${megabytes} MB for 150 MB in a pipe`);
+  for (const more of [["--resume", "pipe-state"], ["--part", "1/2"], ["--in", "parquet"]]) assert.equal((await run(["lines.pipe", ...more])).status, 2, more[0]);
+});
+
+test("a row that is too long is one verdict, and the rows behind it have theirs", async () => {
+  const row = (name) => `${name},0x${sha(name)}`;
+  for (const cell of [`"${"x,\n".repeat(6 << 20)}"`, `${"x".repeat(17 << 20)},a"b`]) {
+    file("wide.csv", `id,responseSha256\n${row("a")}\nb,${cell}\n${["c", "d"].map(row).join("\n")}\n`);
+    const { verdicts } = await json(["wide.csv"]);
+    assert.deepEqual(verdicts.map(({ verdict, keys }) => [verdict, keys.response]), ["a", undefined, "c", "d"].map((name) => (name ? ["incomplete", `0x${sha(name)}`] : ["error", undefined])));
+  }
+  rmSync(at("wide.csv"));
+});
+
+test("no report is written over what is read for it", async () => {
+  const before = readFileSync(at("set.jsonl"), "utf8");
+  symlinkSync(at("set.jsonl"), at("set.link"));
+  for (const more of [["--out", "set.jsonl"], ["--report", "./set.jsonl"], ["--out", "set.link"], ["--trust", "trust.json", "--report", "trust.json"], ["--out", "both", "--report", "both"]]) {
+    const { status, err } = await run(["set.jsonl", ...more]);
+    assert.equal(status, 2, more.join(" "));
+    assert.match(err, /is read, or written already/);
+  }
+  assert.deepEqual([readFileSync(at("set.jsonl"), "utf8"), readFileSync(at("trust.json"), "utf8"), existsSync(at("both"))], [before, JSON.stringify({ evidence: true }), false]);
+});
+
 test("usage: what is not understood is said, and nothing is printed as data", async () => {
   const wrong = [["--format", "xml"], ["--in", "xls"], ["--jobs", "0"], ["--part", "4/3"], ["--max-failures", "x"], ["--trust", "set.csv"], ["--trust", "gone"], ["--responses", "set.csv"], ["--responses", "gone"], ["--frob"]];
   for (const args of wrong) {
@@ -377,6 +424,16 @@ test("usage: what is not understood is said, and nothing is printed as data", as
   file("untrust.json", JSON.stringify({ blockHashes: ["0x12"] }));
   assert.match((await run(["set.jsonl", "--trust", "untrust.json"])).err, /hex_invalid/);
   assert.equal((await run(["-", "--resume", "state"])).status, 2);
+  // What nobody can work with decides nothing, and no stack is shown for it.
+  file("deep.json", `{"signers":${"[".repeat(20_000)}${"]".repeat(20_000)}}`);
+  for (const option of ["--trust", "--profile"]) {
+    const { status, out, err } = await run(["set.jsonl", option, "deep.json"]);
+    assert.deepEqual([status, out], [2, ""], option);
+    assert.doesNotMatch(err, /\n\s+at /);
+  }
+  const cyclic = {};
+  cyclic.trust = cyclic;
+  assert.throws(() => auditLines(new Uint8Array(0), { given: cyclic }), { code: "cyclic_input" });
 });
 
 // ---------------------------------------------------------------- reports
@@ -393,6 +450,8 @@ test("nothing in a line reaches a terminal, a spreadsheet or a page as anything 
   const csv = (await run(["evil.jsonl", "--format", "csv", "--quiet"])).out.split("\r\n");
   assert.match(csv[2], /^evil\.jsonl,2,"'=1\+1",incomplete,/);
   assert.match(csv[2], /"'@SUM\(1\)","'-2\+3"/);
+  file("cells.jsonl", ["x;=1+1", "x; @a", "＝1"].map((id) => JSON.stringify({ id, receipt: seller(id) })).join("\n"));
+  assert.deepEqual((await run(["cells.jsonl", "--format", "csv", "--quiet"])).out.split("\r\n").slice(1, 4).map((row) => row.split(",")[2]), ['"x;\'=1+1"', '"x;\' @a"', '"\'＝1"']);
   const junit = (await run(["evil.jsonl", "--format", "junit", "--quiet"])).out;
   assert.ok(!junit.includes("<script>") && junit.includes("&#60;script&#62;"));
   assert.match(junit, /<testsuite name="lines" tests="2" failures="1" errors="0" skipped="1">/);
@@ -586,6 +645,15 @@ test("killed and resumed, the report is that of an audit that was not", async ()
   assert.equal(resumed.out === whole.out, true);
   assert.equal((await run(args)).out === whole.out, true, "once more, from a state that is whole");
   assert.match((await run(["evil.jsonl", "--resume", "state"])).err, /another audit/);
+  assert.match((await run([...args, "--now", "1"])).err, /another audit/);
+  const noted = readFileSync(at("state", "progress.json"), "utf8");
+  const damaged = [["progress.json", "{"], ["progress.json", "null"], ["progress.json", JSON.stringify({ ...JSON.parse(noted), size: "1" })], ["verdicts.jsonl", ""]];
+  for (const [name, text] of damaged) {
+    writeFileSync(at("state", name), text);
+    const { status, err } = await run(args);
+    assert.deepEqual([status, err], [2, "counterfoil: --resume names a state that is damaged; name another folder, or remove this one\n"], name);
+    writeFileSync(at("state", "progress.json"), noted);
+  }
 });
 
 test("a slow reader gets all of it, and nothing piles up for it", async () => {

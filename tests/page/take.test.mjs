@@ -62,9 +62,10 @@ test("the view as JSON and as PROV is the core's, and the table holds each row",
 
 test("no text of a document becomes a formula or another column of the table", async () => {
   const { csv } = await import("../../www/lineage/csv.mjs");
-  const texts = ["=HYPERLINK(\"https://evil.example\")", "+1", "-1+2", "@SUM(A1)", "\t=1", "  =1", "a,b", "a\"b", "a\r\nb", "|`x`|"];
-  const table = csv(texts.map((label) => ({ kind: "intent", depth: 0, intentId: "0x1", agent: "a", label, state: "settled", at: 1, flags: [] })));
-  for (const cell of ["\"'=HYPERLINK(\"\"https://evil.example\"\")\"", "'+1", "'-1+2", "'@SUM(A1)", "'\t=1", "'  =1", "\"a,b\"", "\"a\"\"b\"", "\"a\r\nb\"", "|`x`|"]) assert.ok(table.includes(`,${cell},`), cell);
+  const { visible } = await import("../../pkg-template/src/display.mjs");
+  const texts = ["=HYPERLINK(\"https://evil.example\")", "+1", "-1+2", "@SUM(A1)", "\t=1", "  =1", "a,b", "a\"b", "a\r\nb", "|`x`|", "x;=1+1", "x; +1", "＝1+1", "\u001b[2J\u202ea;b"];
+  const table = csv(texts.map((label) => ({ kind: "intent", depth: 0, intentId: "0x1", agent: "a", label, state: "settled", at: 1, flags: [] })), visible);
+  for (const cell of ["\"'=HYPERLINK(\"\"https://evil.example\"\")\"", "'+1", "'-1+2", "'@SUM(A1)", "\\u{9}=1", "'  =1", "\"a,b\"", "\"a\"\"b\"", "a\\u{d}\\u{a}b", "'|`x`|", "\"x;'=1+1\"", "\"x;' +1\"", "'＝1+1", "\"\\u{1b}[2J\\u{202e}a;b\""]) assert.ok(table.includes(`,${cell},`), cell);
 });
 
 test("a link carries the documents, says so first, and shows them only when somebody asks", async () => {
@@ -196,6 +197,8 @@ test("refused here with the browser's wallet, the document ends the call, which 
   await page.getByRole("button", { name: /^Approve or refuse/ }).click();
   const dialog = page.getByRole("dialog", { name: "Approve a payment?" });
   await dialog.getByText("Without any answer nothing is paid either").waitFor();
+  // What a yes would cover is no matter for a no.
+  await dialog.getByLabel("At most, together").fill("nothing");
   await dialog.getByRole("button", { name: "Refuse with my wallet" }).click();
   await dialog.getByText("Refused.").waitFor();
   assert.deepEqual(calls.map(({ method }) => method), ["eth_requestAccounts", "eth_signTypedData_v4"]);

@@ -64,7 +64,7 @@ class Approve extends HTMLElement {
     const guarded = (act) => async () => {
       told.replaceChildren();
       try {
-        await act(told, terms());
+        await act(told);
       } catch (error) {
         told.replaceChildren(element("p", { class: "wrong" }, `Not signed. ${visible(error?.message ?? String(error)).slice(0, 300)}`));
       }
@@ -74,8 +74,8 @@ class Approve extends HTMLElement {
       element("h3", {}, "What your yes covers"),
       element("div", { class: "fields" }, field("Covers", scope), field("At most, together", most, units), field("Holds for", until)),
       element("p", { class: "ways" },
-        wallet ? element("button", { type: "button", class: "button strong", onclick: guarded((told, terms) => this.#byWallet(told, this.#yes(terms))) }, "Approve with my wallet") : element("span", { class: "note" }, "No wallet is in this page: sign the text below with yours. "),
-        element("button", { type: "button", class: "button", onclick: guarded((told, terms) => this.#byHand(told, this.#yes(terms))) }, wallet ? "Sign elsewhere" : "Show the text to sign")),
+        wallet ? element("button", { type: "button", class: "button strong", onclick: guarded((told) => this.#byWallet(told, this.#yes(terms()))) }, "Approve with my wallet") : element("span", { class: "note" }, "No wallet is in this page: sign the text below with yours. "),
+        element("button", { type: "button", class: "button", onclick: guarded((told) => this.#byHand(told, this.#yes(terms()))) }, wallet ? "Sign elsewhere" : "Show the text to sign")),
       element("h3", {}, "Or say no"),
       element("p", { class: "hint" }, "Without any answer nothing is paid either: the agent keeps waiting. A signed no ends the call, and it does not ask the same again."),
       element("p", { class: "ways" },

@@ -2,9 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { visible } from "../display.mjs";
 import { auditLines, auditSummary, auditVerdicts } from "counterfoil/verify";
 import { answersIn } from "./audit/answers.mjs";
 import { findingsOf } from "./audit/findings.mjs";
@@ -65,11 +66,14 @@ export async function run(names, given) {
   if (given.worker) return line(names, asked, given.responses);
   if (!names.length) throw usageError("audit wants files, folders, patterns or -");
   const inputs = inputsOf(names, given.merge ? "jsonl" : given.in);
-  if (inputs.some(({ path }) => path === undefined) && (given.resume !== undefined || asked.parts > 1)) throw usageError("--resume and --part want files: standard input is not read twice");
+  if (inputs.some(({ size }) => size === undefined) && (given.resume !== undefined || asked.parts > 1)) throw usageError("--resume and --part want files: standard input and pipes are not read twice");
+  spare(inputs, given);
   if (given["no-color"] || given.out !== undefined) process.env.NO_COLOR = "1";
   const about = aboutOf(inputs, asked, given);
   const page = given.report === undefined ? undefined : new (await import("./audit/report.mjs")).Page(given.report);
   const spool = new Spool(given.resume, about);
+  // Goes on as of the time at which it began.
+  asked.given.now = spool.done?.now ?? asked.given.now;
   const findings = new Lines(join(spool.folder, "findings.jsonl"));
   const joins = new Joins(spool.folder);
   const stop = new AbortController();
@@ -94,6 +98,22 @@ export async function run(names, given) {
     joins.close();
     findings.close();
     spool.close();
+  }
+}
+
+/** No report is written over what is read for it. */
+function spare(inputs, given) {
+  const reports = ["out", "report"].filter((name) => given[name] !== undefined && given[name] !== "-");
+  if (!reports.length) return;
+  const same = (path) => {
+    const { dev, ino } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    return ino === undefined ? resolve(path) : `${dev} ${ino}`;
+  };
+  const taken = new Set([...inputs.map(({ path }) => path), given.trust, given.profile, given.responses, ...(given["did-document"] ?? [])].filter((path) => path !== undefined).map(same));
+  for (const name of reports) {
+    const own = same(given[name]);
+    if (taken.has(own)) throw usageError(`--${name} names a file that is read, or written already`);
+    taken.add(own);
   }
 }
 
@@ -128,9 +148,9 @@ async function askedOf(given) {
 }
 
 /** What makes two audits the same one. */
-function aboutOf(inputs, { given: { trust, profile }, part, parts, most }, { responses, merge }) {
+function aboutOf(inputs, { given: { trust, profile }, part, parts, most }, { responses, merge, now }) {
   const files = inputs.map(({ name, format, size, mtime }) => [name, format, size, mtime]);
-  return createHash("sha256").update(JSON.stringify([1, files, trust, profile, part, parts, most === Infinity ? 0 : most, responses, merge])).digest("hex");
+  return createHash("sha256").update(JSON.stringify([1, files, trust, profile, part, parts, most === Infinity ? 0 : most, responses, merge, now])).digest("hex");
 }
 
 /** Phase one: every line judged, in order, into the spool and the joins. */
@@ -161,20 +181,22 @@ async function judged({ inputs, asked, given, spool, joins, stop, out, progress 
     count(sum);
   }
   const skip = spool.done?.parcels ?? 0;
+  const note = () => spool.note({ parcels: skip + parcels, inputs: read, now: asked.given.now });
   const reports = given.merge ? new Reports(inputs) : undefined;
   const sizes = [];
-  const source = parcelsOf(inputs, { asked, read, skip, sizes, passed: (bytes) => (progress.bytes += bytes) });
+  const broken = [];
+  const source = parcelsOf(inputs, { asked, read, skip, sizes, broken, passed: (bytes) => (progress.bytes += bytes) });
   const judging = reports?.read(source) ?? inOrder(source, asked.jobs, { given: asked.given, responses: given.responses }, stop.signal);
   for await (const parcel of judging) {
     await take(parcel);
     progress.bytes += sizes.shift() ?? 0;
-    if (++parcels % NOTED_EVERY === 0) spool.note({ parcels: skip + parcels, inputs: read });
+    if (++parcels % NOTED_EVERY === 0) note();
     if (failures >= asked.most) stop.abort("as many failures as --max-failures says");
     if (stop.signal.aborted) break;
   }
   summary = auditSummary([summary, ...sums], reports?.audited ?? read);
-  spool.note({ parcels: skip + parcels, inputs: read });
-  const why = stop.signal.reason ?? reports?.missing();
+  note();
+  const why = stop.signal.reason ?? reports?.missing() ?? (broken.length ? `${visible(broken[0])} could not be read to its end` : undefined);
   const part = asked.parts > 1 ? `${asked.part + 1}/${asked.parts}` : undefined;
   return { summary, complete: why === undefined, ...(why && { why }), ...(part && { part }) };
 }
@@ -186,8 +208,11 @@ function placesIn(text, from) {
   return places;
 }
 
-/** Parcels of blocks: those of this part, without those that were judged before. `sizes` gets what was read for each, `passed` is told of the others. */
-async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, sizes, passed }) {
+/**
+ * Parcels of blocks: those of this part, without those that were judged before. `sizes` gets what was read for each, `passed` is told of the others, and `broken` gets the
+ * inputs that could not be read to their end.
+ */
+async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, sizes, broken, passed }) {
   let [parcel, size, number, whole, bytes] = [[], 0, 0, [], 0];
   const mine = () => {
     const own = number % parts === part && Math.floor(number / parts) >= skip;
@@ -200,6 +225,7 @@ async function* parcelsOf(inputs, { asked: { part, parts }, read, skip, sizes, p
   };
   for (const input of inputs) {
     for await (const block of blocksOf(input, { seen: (read) => (bytes += read), done: (file) => whole.push(file) })) {
+      if (block.broken) broken.push(block.input);
       parcel.push(block);
       size += block.lines.length;
       if (size >= PARCEL || parcel.length >= 512) {

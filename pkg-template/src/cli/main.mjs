@@ -79,6 +79,8 @@ Exit status: 0 verified, or nothing left open; 1 failed, or a person has to deci
 process.stdout.on("error", (error) => {
   if (error.code !== "EPIPE") throw error;
 });
+// Whatever goes wrong decides nothing: only a verdict ends with 1.
+process.on("uncaughtException", (error) => process.exit(refuse(error)));
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([name, ...args]) {
@@ -116,8 +118,12 @@ function usage(why) {
 }
 
 function refuse(error, json) {
-  // Errors of the file system carry a code too; anything else is a defect and keeps its stack.
-  if (!(error instanceof CounterfoilError) && !(error?.name === "Usage" || error?.syscall)) throw error;
+  // Errors of the file system and of Node carry a code too; anything else is a defect and keeps its stack.
+  const known = error instanceof CounterfoilError || error?.name === "Usage" || typeof error?.code === "string";
+  if (!known) {
+    say(`counterfoil: this should not have happened\n${error?.stack ?? error}`);
+    return UNUSABLE;
+  }
   if (json && error instanceof CounterfoilError) {
     const { code, field, next, money, message } = error;
     printJson({ error: { code, field, next, money, message } });

@@ -31,32 +31,37 @@ export function value(cell) {
 
 async function* rows(chunks, longest) {
   const decoder = new TextDecoder("utf-8");
-  let [cells, cell, quoted, closed, line, number, length] = [[], "", false, false, 1, 1, 0];
+  let [cells, cell, fresh, quoted, closed, line, number, length] = [[], "", true, false, false, 1, 1, 0];
+  // Of a row that is too long nothing more is kept; where it ends is still for its quotes to say.
+  const keep = (unit) => {
+    fresh = false;
+    if (length <= longest) cell += unit;
+  };
   const end = (broken = length > longest) => {
     const row = { number, cells: [...cells, cell], broken };
-    [cells, cell, quoted, closed, length] = [[], "", false, false, 0];
+    [cells, cell, fresh, quoted, closed, length] = [[], "", true, false, false, 0];
     return row;
   };
   for await (const chunk of chunks) {
     for (const unit of decoder.decode(chunk, { stream: true })) {
       if (unit === "\n") line++;
-      if (++length > longest && unit !== "\n") continue;
+      length++;
       if (quoted) {
         if (unit === '"') [quoted, closed] = [false, true];
-        else cell += unit;
+        else keep(unit);
       } else if (unit === '"' && closed) {
-        cell += unit;
+        keep(unit);
         [quoted, closed] = [true, false];
-      } else if (unit === '"' && cell === "") quoted = true;
+      } else if (unit === '"' && fresh) [quoted, fresh] = [true, false];
       else if (unit === ",") {
-        cells.push(cell);
-        [cell, closed] = ["", false];
+        if (length <= longest) cells.push(cell);
+        [cell, fresh, closed] = ["", true, false];
       } else if (unit === "\n") {
         yield end();
         number = line;
-      } else if (unit !== "\r") cell += unit;
+      } else if (unit !== "\r") keep(unit);
     }
   }
   if (quoted) yield end(true);
-  else if (cell !== "" || cells.length) yield end();
+  else if (!fresh || cells.length) yield end();
 }

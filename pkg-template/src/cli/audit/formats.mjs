@@ -56,9 +56,9 @@ function* csv(audited) {
 /** A cell that no spreadsheet takes for a formula. */
 function cell(value) {
   if (value === undefined) return "";
-  const shown = visible(value);
-  const safe = /^\s*[=+\-@|%]/.test(shown) ? `'${shown}` : shown;
-  return /[",\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Where a semicolon parts cells, what stands behind one begins a cell as well.
+  const safe = visible(value).replace(/(^|;)(?=\s*[=+\-@|%＝＋－＠])/g, "$1'");
+  return /[",;\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 const xml = (value) => visible(value).replace(/[&<>"']/g, (unit) => `&#${unit.charCodeAt(0)};`);

@@ -9,7 +9,7 @@ const ROWS = 1000;
 
 /** `{number, text}` for each row: as of CSV, its columns are the members of a line. `hashed` reads the file for its digest. */
 export async function* parquetRows(path, hashed) {
-  if (path === undefined) throw usageError("Parquet is read from files, not from standard input");
+  if (path === undefined) throw usageError("Parquet is read from files, not from standard input or a pipe");
   const { parquetMetadataAsync, parquetReadObjects } = await import("hyparquet").catch(() => {
     throw usageError(`Parquet wants one more package: npm install hyparquet@${VERSION}`);
   });

@@ -27,7 +27,7 @@ export async function* blocksOf({ name, path, format, size }, { done, seen }) {
     }
   };
   try {
-    const blocks = format === "parquet" ? recordBlocks(parquetRows(path, hashed)) : READERS[format](hashed());
+    const blocks = format === "parquet" ? recordBlocks(parquetRows(size === undefined ? undefined : path, hashed)) : READERS[format](hashed());
     for await (const block of blocks) {
       lines = block.last;
       yield { input: name, ...block };

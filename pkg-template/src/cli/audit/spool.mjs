@@ -1,13 +1,15 @@
 // Lines in a file that were written in this run or an earlier one: verdicts, findings. A caller's folder keeps them, to go on from after an
 // interruption; any other is removed at the end.
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, mkdtempSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { usageError } from "../output.mjs";
 import { writeAll } from "./joins.mjs";
 
 const PROGRESS = "progress.json";
+const VERDICTS = "verdicts.jsonl";
+const DAMAGED = "--resume names a state that is damaged; name another folder, or remove this one";
 const PIECE = 1 << 20;
 
 /** Lines of plain ASCII in one file. */
@@ -79,7 +81,7 @@ export class Spool extends Lines {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const done = state === undefined ? undefined : earlier(folder, about);
     // What was written after it was noted may be torn.
-    super(join(folder, "verdicts.jsonl"), done?.size);
+    super(join(folder, VERDICTS), done?.size);
     this.folder = folder;
     this.done = done;
     this.#kept = state !== undefined;
@@ -104,7 +106,19 @@ export class Spool extends Lines {
 function earlier(folder, about) {
   const path = join(folder, PROGRESS);
   if (!existsSync(path)) return undefined;
-  const { about: before, ...done } = JSON.parse(readFileSync(path, "utf8"));
+  const { about: before, ...done } = noted(path);
   if (before !== about) throw usageError("--resume names the state of another audit, or its inputs have changed; name another folder, or remove this one");
+  const written = statSync(join(folder, VERDICTS), { throwIfNoEntry: false })?.size ?? 0;
+  if (!(written >= done.size)) throw usageError(DAMAGED);
   return done;
+}
+
+function noted(path) {
+  try {
+    const { about, size, parcels, inputs, now } = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof about === "string" && [size, parcels].every(Number.isSafeInteger) && Array.isArray(inputs)) return { about, size, parcels, inputs, now };
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+  }
+  throw usageError(DAMAGED);
 }
