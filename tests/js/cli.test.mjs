@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -152,7 +152,11 @@ test("--rpc: a node that is away, that lies, or that disagrees proves nothing", 
 });
 
 test("wrong usage and what can't be read: status 2, words on standard error only", async () => {
+  // Of holes: nothing of it is on the disk.
+  const huge = file("huge.bin", "");
+  truncateSync(huge, 3 * 2 ** 30);
   const cases = {
+    "a response of 3 GiB": ["verify", bundle, "--response", huge],
     "no command": [], "another command": ["audit"], "no file": ["verify"], "two files": ["verify", bundle, bundle], "an unknown option": ["verify", bundle, "--force"],
     "an option without its value": ["verify", bundle, "--response"], "no such file": ["verify", join(folder, "nothing")], "a folder": ["verify", folder],
     "no such response": ["verify", bundle, "--response", join(folder, "nothing")], "evidence that is no JSON": ["verify", bundle, "--evidence", response.replace("response.bin", "README.md")],
