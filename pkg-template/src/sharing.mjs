@@ -13,7 +13,6 @@ export function sharing(dress) {
   const callers = new Set();
 
   function join(signal) {
-    if (callers.size > 0) signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
       const caller = { signal, resolve, reject };
       // The last one ends the work, and is told how it ended.
