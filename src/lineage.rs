@@ -23,7 +23,7 @@ use crate::conflict::{self, purchase, Given};
 use crate::error::Error;
 use crate::json::{self, Json};
 use crate::receipt::record::{self, Record};
-use crate::sorting::map;
+use crate::sorting::{map, sort_by};
 use chain::Chain;
 use family::Family;
 pub use verify::verify;
@@ -64,14 +64,14 @@ pub fn lineage(texts: &[&str], options: &Options) -> Result<Json, Error> {
     let sources = Sources::read(texts)?;
     let read = sources.records()?;
     let purchases = purchase::purchases(&read)?;
-    let family = Family::rooted(&read, &sources.bundles, options)?;
+    let family = Family::rooted(&read, &sources.bundles, options, &|at| sources.place_of(at))?;
     let shown = view::view(&family, &purchases, &sources, options)?;
     if !options.reports {
         return Ok(shown);
     }
     let mut reports = Vec::new();
-    for (index, source) in sources.list.iter().enumerate() {
-        let within = |error: Error| error.within(&format!("bundles[{index}]"));
+    for source in sources.as_given() {
+        let within = |error: Error| error.within(&format!("bundles[{}]", source.place));
         let report = match sources.list.as_slice() {
             [_] => verify::report(source, &sources.bundles, &family, &purchases),
             _ => verify::alone(source, &sources.bundles, &read),
@@ -87,13 +87,13 @@ pub fn prov(texts: &[&str], options: &Options) -> Result<Json, Error> {
     let read = sources.records()?;
     let purchases = purchase::purchases(&read)?;
     let (_, back) = conflict::findings(&purchases, &options.refunds);
-    let family = Family::rooted(&read, &sources.bundles, options)?;
+    let family = Family::rooted(&read, &sources.bundles, options, &|at| sources.place_of(at))?;
     let walked = family.walk(options.root.as_deref());
     let members: Vec<_> = walked.iter().map(|(member, _)| *member).collect();
     Ok(prov::document(&node::nodes(&family, &members, &back)?))
 }
 
-/// What the texts hold, put together.
+/// What the texts hold, put together in an order of their own: nothing that is said of them follows the order in which they were handed in.
 struct Sources<'a> {
     bundles: Vec<Json>,
     /// The texts.
@@ -102,32 +102,37 @@ struct Sources<'a> {
 
 /// One text: which of the bundles come from it, and its chain where it is a journal.
 struct Source<'a> {
+    /// Among the texts as they were handed in.
+    place: usize,
     bundles: Range<usize>,
     chain: Option<Chain<'a>>,
 }
 
 impl<'a> Sources<'a> {
     fn read(texts: &[&'a str]) -> Result<Sources<'a>, Error> {
+        let mut read = Vec::new();
+        for (place, text) in texts.iter().copied().enumerate() {
+            let within = |error: Error| error.within(&format!("bundles[{place}]"));
+            let (bundles, chain) = match chain::is_journal(text) {
+                true => {
+                    let mut chain = chain::read(text);
+                    let latest = core::mem::take(&mut chain.latest);
+                    (bundles_of(latest).map_err(within)?, Some(chain))
+                }
+                false => (vec![json::parse(text).map_err(within)?], None),
+            };
+            read.push((text, place, bundles, chain));
+        }
+        sort_by(&mut read, |(one, ..), (other, ..)| one.cmp(other));
         let mut sources = Sources {
             bundles: Vec::new(),
             list: Vec::new(),
         };
-        for (index, text) in texts.iter().enumerate() {
-            let within = |error: Error| error.within(&format!("bundles[{index}]"));
+        for (_, place, bundles, chain) in read {
             let first = sources.bundles.len();
-            let chain = match chain::is_journal(text) {
-                true => {
-                    let mut chain = chain::read(text);
-                    let latest = core::mem::take(&mut chain.latest);
-                    sources.bundles.extend(bundles_of(latest).map_err(within)?);
-                    Some(chain)
-                }
-                false => {
-                    sources.bundles.push(json::parse(text).map_err(within)?);
-                    None
-                }
-            };
+            sources.bundles.extend(bundles);
             sources.list.push(Source {
+                place,
                 bundles: first..sources.bundles.len(),
                 chain,
             });
@@ -135,16 +140,26 @@ impl<'a> Sources<'a> {
         Ok(sources)
     }
 
-    fn chains(&self) -> impl Iterator<Item = &Chain<'a>> {
-        self.list.iter().filter_map(|source| source.chain.as_ref())
+    /// In the order in which they were handed in.
+    fn as_given(&self) -> Vec<&Source<'a>> {
+        let mut list: Vec<_> = self.list.iter().collect();
+        sort_by(&mut list, |one, other| one.place.cmp(&other.place));
+        list
+    }
+
+    /// In which text a bundle stands.
+    fn place_of(&self, bundle: usize) -> usize {
+        let found = self.list.iter().find(|source| source.bundles.contains(&bundle));
+        found.map_or(0, |source| source.place)
     }
 
     fn records(&self) -> Result<Vec<(Address, Vec<Record<'_>>)>, Error> {
         let mut read = Vec::new();
-        for (index, source) in self.list.iter().enumerate() {
+        for source in &self.list {
+            let place = source.place;
             for bundle in self.bundles.get(source.bundles.clone()).unwrap_or_default() {
                 let records = record::bundle(bundle);
-                read.push(records.map_err(|error| error.within(&format!("bundles[{index}]")))?);
+                read.push(records.map_err(|error| error.within(&format!("bundles[{place}]")))?);
             }
         }
         Ok(read)

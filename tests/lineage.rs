@@ -140,6 +140,36 @@ fn a_record_in_two_bundles_counts_once_in_any_order() {
     assert_eq!(call("lineage", &asked), Err("intent_unknown root".to_owned()));
 }
 
+/// Of two budgets that are told of one intent the narrower one holds, whichever is read first.
+#[test]
+fn the_narrowest_limits_hold() {
+    let (town, root) = trip();
+    let bundle = town.bundle();
+    let budget = |amount: &str| {
+        placed(&bundle, |places| {
+            for place in places.iter_mut().filter(|place| text(place, "intentId") == root) {
+                place.set("budget", Json::text(amount));
+            }
+        })
+    };
+    let (wide, narrow) = (budget("200000"), budget("1"));
+    let over = |texts: &[&str]| {
+        let view = view(texts);
+        let row = rows(&view)
+            .iter()
+            .find(|row| text(row, "intentId") == root)
+            .unwrap();
+        (
+            text(row, "budget").to_owned(),
+            row.get("flags").unwrap().to_text().contains("over_budget"),
+        )
+    };
+    assert_eq!(over(&[&wide]), ("200000".to_owned(), false));
+    for texts in [[&narrow, &wide], [&wide, &narrow]] {
+        assert_eq!(over(&[texts[0], texts[1]]), ("1".to_owned(), true));
+    }
+}
+
 /// The ids are computed here again, from docs/formats.md.
 #[test]
 fn nodes_are_addressed_by_their_content_and_chained_by_writer() {
@@ -181,6 +211,46 @@ fn nodes_are_addressed_by_their_content_and_chained_by_writer() {
 fn judged(journal: &str) -> (String, Vec<(String, String)>) {
     let report = verify(journal);
     (text(&report, "verdict").to_owned(), troubles(&report))
+}
+
+/// A journal that was just made holds nothing, or what a crash left of its first line.
+#[test]
+fn a_fresh_journal_is_a_journal() {
+    let (town, _) = trip();
+    let whole = town.journal();
+    let shown = |texts: &[&str]| view(texts).without("journals");
+    let first = whole.lines().next().unwrap();
+    let journal = |text: &str| {
+        let seen = view(&[text]);
+        let journals = seen.get("journals").unwrap().as_array().unwrap();
+        assert!(rows(&seen).is_empty());
+        assert_eq!(judged(text), ("verified".to_owned(), vec![]), "{text}");
+        journals[0].get("torn") == Some(&Json::Bool(true))
+    };
+    assert!(!journal(""));
+    for length in [1, 5, 11, 12, 40, first.len() - 1] {
+        assert!(journal(&first[..length]), "{length}");
+        assert_eq!(shown(&[&whole, &first[..length]]), shown(&[&whole]));
+    }
+    assert_eq!(shown(&["", &whole]), shown(&[&whole]));
+    let refused = |text: &str| {
+        let bundles = Json::Array(vec![Json::text(whole.as_str()), Json::text(text)]);
+        call("lineage", &Json::object([("bundles", bundles)])).unwrap_err()
+    };
+    let bundle = town.bundle().to_text();
+    // A bundle that was cut off, other texts, and more than one line of which the first is none.
+    for text in [
+        &bundle[..bundle.len() - 1],
+        &bundle[..12],
+        "\n",
+        " ",
+        "[",
+        "null and more",
+        "{\"hash\":\"1\"",
+        "{\"hash\":\"0x\n{\"hash\":\"0x",
+    ] {
+        assert_eq!(refused(text), "json_invalid bundles[1]", "{text}");
+    }
 }
 
 #[test]

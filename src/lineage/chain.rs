@@ -62,10 +62,18 @@ struct Link {
 /// How many lines are hashed together.
 const TOGETHER: usize = 64;
 
-/// Whether a text looks like a journal.
+/// Whether a text looks like a journal. One that is just made is empty, or holds the beginning of its first line, as after a crash: that is no
+/// JSON, and a bundle always is.
 pub fn is_journal(text: &str) -> bool {
+    const BEGINS: &str = "{\"hash\":\"0x";
     let first = text.lines().next().unwrap_or_default();
-    json::outline(first, 1).is_ok_and(|line| line.get("ops").is_some() && line.get("prev").is_some())
+    match json::outline(first, 1) {
+        Ok(line) => line.get("ops").is_some() && line.get("prev").is_some(),
+        Err(_) => {
+            let begins = text.starts_with(BEGINS) || BEGINS.starts_with(text);
+            begins && !text.contains('\n')
+        }
+    }
 }
 
 /// Reads a journal. Errors: none for what is wrong with it; that is in the chain.

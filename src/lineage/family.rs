@@ -35,8 +35,12 @@ pub(super) struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
-    /// Errors: those of the places, with their path.
-    pub fn new(read: &'a [(Address, Vec<Record<'a>>)], bundles: &'a [Json]) -> Result<Family<'a>, Error> {
+    /// `place`: in which text a bundle stands. Errors: those of the places, with their path.
+    pub fn new(
+        read: &'a [(Address, Vec<Record<'a>>)],
+        bundles: &'a [Json],
+        place: &dyn Fn(usize) -> usize,
+    ) -> Result<Family<'a>, Error> {
         let mut family = Family {
             members: BTreeMap::new(),
             approvals: Vec::new(),
@@ -50,7 +54,7 @@ impl<'a> Family<'a> {
             }
         }
         for (index, (bundle, (payer, _))) in bundles.iter().zip(read).enumerate() {
-            let within = |error: Error| error.within(&format!("bundles[{index}]"));
+            let within = |error: Error| error.within(&format!("bundles[{}]", place(index)));
             for json in list(bundle, "places") {
                 let place = Place::from_json(json).map_err(|e| within(e.within("places")))?;
                 let id = json.read("intentId", Json::as_str)?;
@@ -58,9 +62,10 @@ impl<'a> Family<'a> {
                 member.seen(Some(place.at));
                 // A hand-over from another journal has no parent here; the record says whose child it is.
                 member.name_parent(place.parent.as_deref());
-                if member.place.is_none() {
-                    member.place = Some(place);
-                }
+                member.place = Some(match member.place.take() {
+                    None => place,
+                    Some(known) => narrowest(known, place),
+                });
             }
             for json in list(bundle, "asked") {
                 if let Some(id) = json.get("intentId").and_then(|id| id.as_str().ok()) {
@@ -97,8 +102,9 @@ impl<'a> Family<'a> {
         read: &'a [(Address, Vec<Record<'a>>)],
         bundles: &'a [Json],
         options: &Options,
+        place: &dyn Fn(usize) -> usize,
     ) -> Result<Family<'a>, Error> {
-        let family = Family::new(read, bundles)?;
+        let family = Family::new(read, bundles, place)?;
         let unknown = |root: &String| family.get(root).is_none();
         match options.root.as_ref().is_some_and(unknown) {
             true => Err(Error::new(Code::IntentUnknown, "root")),
@@ -220,9 +226,34 @@ impl Member<'_> {
     }
 }
 
+/// Of two places of one intent what both allow: a limit is not lifted by a bundle that says another.
+fn narrowest(known: Place, other: Place) -> Place {
+    fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+        one.into_iter().chain(other).min()
+    }
+    Place {
+        budget: least(known.budget, other.budget),
+        expires_at: least(known.expires_at, other.expires_at),
+        recipients: match (known.recipients, other.recipients) {
+            (Some(mut known), Some(other)) => {
+                known.retain(|recipient| other.contains(recipient));
+                Some(known)
+            }
+            (known, other) => known.or(other),
+        },
+        at: known.at.min(other.at),
+        ..known
+    }
+}
+
 /// A member that is a time.
 pub(super) fn time(json: &Json, name: &str) -> Option<Seconds> {
     json.get(name)?.as_u64().ok()
+}
+
+/// When an attempt was signed, or else planned.
+pub(super) fn signed_at(attempt: &Json) -> Option<Seconds> {
+    time(attempt, "signedAt").or(time(attempt, "plannedAt"))
 }
 
 /// A member that is a list; empty where it is not there.

@@ -48,7 +48,7 @@ pub(super) fn alone(
     let read = read.get(own.clone()).unwrap_or_default();
     let purchases = purchase::purchases(read)?;
     let bundles = bundles.get(own).unwrap_or_default();
-    let family = Family::new(read, bundles)?;
+    let family = Family::new(read, bundles, &|_| 0)?;
     report(source, bundles, &family, &purchases)
 }
 

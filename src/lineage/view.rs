@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chain::Chain;
 use super::cost::{self, Cost, Costs, Slot, Slots, Standing, Token};
-use super::family::{time, Family, Member};
+use super::family::{signed_at, time, Family, Member};
 use super::running::Running;
 use super::{drift, node, Options, Sources};
 use crate::amount::Amount;
@@ -153,15 +153,18 @@ pub(super) fn view(
         ),
         ("duplicateCharge", count(&[Code::DuplicateCharge])),
         ("notDelivered", Json::number(undelivered as u64)),
-        (
-            "refundOwed",
-            Json::number(total.values().filter(|cost| cost.owed > Amount::ZERO).count() as u64),
-        ),
+        // An alert as long as not all of it is back; of one on other terms the amount is not known, and it is owed as well.
+        ("refundOwed", count(&[Code::DuplicateCharge])),
     ]);
     let nodes = match options.nodeless {
         true => Vec::new(),
         false => node::nodes(family, &members, &back)?,
     };
+    let given = sources.as_given();
+    let journals = given
+        .iter()
+        .filter_map(|source| source.chain.as_ref())
+        .map(journal);
     Ok(Json::object([
         ("root", Json::text(root)),
         ("nodes", Json::Array(nodes)),
@@ -184,7 +187,7 @@ pub(super) fn view(
             Json::Array(view.findings.iter().map(Finding::to_json).collect()),
         ),
         ("rows", Json::Array(view.rows)),
-        ("journals", Json::Array(sources.chains().map(journal).collect())),
+        ("journals", Json::Array(journals.collect())),
     ]))
 }
 
@@ -390,7 +393,11 @@ impl Shown<'_, '_> {
                 owed,
             }
         });
-        told.collect()
+        let mut told: Vec<Told> = told.collect();
+        // What stands as the payment comes before what is owed back, else by time.
+        let order = |told: &Told| (told.owed.is_some(), signed_at(told.attempt.json));
+        sort_by(&mut told, |one, other| order(one).cmp(&order(other)));
+        told
     }
 
     fn purchase(&mut self, member: &Member, attempts: Vec<Told>, depth: usize, actions: &mut Vec<Json>) {
@@ -404,7 +411,7 @@ impl Shown<'_, '_> {
                 owed,
             } = told;
             let json = attempt.json;
-            let at = time(json, "signedAt").or(time(json, "plannedAt"));
+            let at = signed_at(json);
             let ended = super::family::list(json, "observations")
                 .iter()
                 .filter_map(|seen| time(seen, "at"))

@@ -71,3 +71,80 @@ fn what_went_back_is_a_node_and_nothing_else_is() {
     println!("{with} with refunds, {without} without");
     assert!(with >= 10 && without >= 20);
 }
+
+/// Each transfer that is owed back counts, of one token as of several: on the vectors of `findConflicts`, which name each.
+#[test]
+fn every_refund_that_is_owed_counts() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/conflict");
+    let (mut none, mut one, mut several) = (0, 0, 0);
+    for entry in fs::read_dir(folder).unwrap() {
+        let vector = json::parse(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
+        let input = vector.get("input").unwrap();
+        let Some(Ok(findings)) = vector.get("expected").map(Json::as_array) else {
+            continue;
+        };
+        let Ok(view) = call("lineage", input) else {
+            continue;
+        };
+        let open = findings
+            .iter()
+            .filter(|finding| {
+                (text(finding, "code"), text(finding, "severity")) == ("duplicate_charge", "alert")
+            })
+            .count();
+        let counters = view.get("counters").unwrap();
+        assert_eq!(
+            counters.get("refundOwed"),
+            Some(&Json::number(open as u64)),
+            "{}",
+            text(&vector, "id")
+        );
+        match open {
+            0 => none += 1,
+            1 => one += 1,
+            _ => several += 1,
+        }
+    }
+    assert!(none > 0 && one > 0 && several > 0, "{none} {one} {several}");
+}
+
+/// Whatever the order in which the bundles are handed in: the same rows, sums, flags and nodes, and what stands as the payment before what is owed back.
+#[test]
+fn the_order_of_the_bundles_does_not_show() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/conflict");
+    let (mut several, mut owed) = (0, 0);
+    for entry in fs::read_dir(folder).unwrap() {
+        let vector = json::parse(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap();
+        let input = vector.get("input").unwrap();
+        let id = text(&vector, "id");
+        let Some(Ok(bundles)) = input.get("bundles").map(Json::as_array) else {
+            continue;
+        };
+        let Ok(view) = call("lineage", input) else {
+            continue;
+        };
+        let mut turned = bundles.to_vec();
+        for _ in 1..bundles.len() {
+            turned.rotate_left(1);
+            let mut back = turned.clone();
+            back.reverse();
+            for order in [turned.clone(), back] {
+                let other = call("lineage", &input.clone().with("bundles", Json::Array(order))).unwrap();
+                let plain = |view: &Json| view.clone().without("journals").to_canonical().unwrap();
+                assert_eq!(plain(&other), plain(&view), "{id}");
+                several += 1;
+            }
+        }
+        let mut last: Option<(&str, bool)> = None;
+        for row in view.get("rows").unwrap().as_array().unwrap() {
+            if text(row, "kind") == "attempt" {
+                let is_owed = row.get("owedBack").is_some();
+                let intent = text(row, "intentId");
+                assert!(is_owed || last != Some((intent, true)), "{id}");
+                owed += usize::from(is_owed);
+                last = Some((intent, is_owed));
+            }
+        }
+    }
+    assert!(several > 10 && owed > 3, "{several} orders, {owed} owed back");
+}
