@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `receipt_repeated` | one receipt stands in several lines |
 //! | `transaction_claimed_twice` | several receipts name one transaction, and the chain does not show a transfer for each |
-//! | `authorization_claimed_twice` | receipts name different transactions for one payer and nonce |
+//! | `authorization_claimed_twice` | receipts name different transactions for one payer and nonce, or several receipts are for it |
 //! | `duplicate_charge` | several payments were made for one intent, or under one payment id |
 //! | `intent_conflict` | one intent id stands for two purchases |
 //! | `payment_identifier_conflict` | one payment id stands for two things |
@@ -24,6 +24,7 @@ mod across;
 mod digests;
 mod joins;
 mod line;
+mod payments;
 mod signatures;
 mod summary;
 mod verdict;
@@ -93,8 +94,8 @@ pub enum Found {
         sha256: [u8; 32],
         /// How many they are, where that is known.
         length: Option<u64>,
-        /// SHA-256 of the RFC 8785 text of the JSON in them, where they are JSON.
-        canonical: Option<[u8; 32]>,
+        /// SHA-256 of the RFC 8785 text of the JSON in them, where the host made it: none where they are no JSON.
+        canonical: Option<Option<[u8; 32]>>,
     },
     /// It is named and could not be read.
     Unreadable,

@@ -333,8 +333,8 @@ registry! {
     RefundUnproven "refund_unproven" ReadChain Proven "No final transfer to the payer that is left to count shows that this money went back.";
     SettlementVanished "settlement_vanished" Stop None "The seller said that it was paid, and the chain proves that it was not and can't be any more: the block was replaced, or the word was wrong.";
     PaymentVanished "payment_vanished" Wait Possible "A payment that was seen on the chain is gone, for its block was replaced; it may land again.";
-    AuthorizationClaimedTwice "authorization_claimed_twice" ReadChain Possible "Receipts name different transactions for one authorization, which can be used once only.";
-    ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; its payment counts once.";
+    AuthorizationClaimedTwice "authorization_claimed_twice" ReadChain Possible "Receipts name different transactions for one authorization, or several receipts are for it; it can be used once only.";
+    ReceiptRepeated "receipt_repeated" FixInput Possible "One receipt stands in the set more than once; there is one payment, and the sums count every line.";
     ResponseShared "response_shared" AskHuman Possible "Receipts of different payments name one and the same answer.";
     QuotesAccumulating "quotes_accumulating" ReadOrder Possible "One open intent holds several offers that can still be paid.";
     DriftRefused "drift_refused" AskHuman None "The call drifts from what was paid for so far, in the way that the field names, and the policy does not let it pass unasked.";

@@ -118,6 +118,11 @@ fn read(length: usize, header: &str, payload: &str, signature: &str) -> Result<J
 }
 
 impl Jws {
+    /// What is signed.
+    pub fn input(&self) -> &[u8] {
+        self.input.as_bytes()
+    }
+
     /// What must be checked under that key of the caller's. None where the key is for another algorithm than the header names: a header does
     /// not choose how a key is used.
     pub fn task(&self, key: &Key) -> Option<Task> {

@@ -41,7 +41,7 @@ use entity::SignedEntity;
 
 pub(crate) use checks::Report;
 pub(crate) use declared::Declared;
-pub(crate) use material::{Answer, Material, Subject, Trust};
+pub(crate) use material::{web_url, Answer, Material, Subject, Trust};
 pub use signer::Made;
 
 fn ours(json: &Json) -> bool {
@@ -143,6 +143,22 @@ impl Document {
         }
     }
 
+    /// What is signed, of a document that is: the digest of a typed one, the input of a JWS, or a claim without its signature. Not of one with
+    /// a signed one inside.
+    pub fn what_is_signed(&self) -> Option<Vec<u8>> {
+        match &self.profile {
+            Profile::Statement(statement) if statement.agrees.is_none() => match statement.proof.as_ref()? {
+                Proof::Eip712 { digest, .. } => Some(digest.to_vec()),
+                Proof::Jws(jws) => Some(jws.input().to_vec()),
+            },
+            Profile::Claim(json) => {
+                let text = json.clone().without("signature").to_canonical();
+                text.ok().map(String::into_bytes)
+            }
+            _ => None,
+        }
+    }
+
     /// What a seller's typed document is signed with: the digest, the signature as it came, and what it is about.
     pub fn signed(&self) -> Option<(&[u8; 32], &str, Option<&str>)> {
         let Profile::Statement(statement) = &self.profile else {
@@ -211,6 +227,8 @@ fn of_object(json: &Json) -> Result<Profile, Error> {
     } else if ours(json) && !is(sale::receipt::TYPE) {
         // A document of ours that is not known here is not taken for a seller's.
         Err(bundle::invalid(""))
+    } else if is(sale::receipt::TYPE) {
+        profiles::gateway(json).map(|statement| Profile::Statement(Box::new(statement)))
     } else if offer_receipt::is_artifact(json) {
         Artifact::from_json(json).map(artifact)
     } else if json.get("success").is_some() && json.get("network").is_some() && !profiles::has_digest(json) {

@@ -44,6 +44,7 @@ fn parted(receipt: &Json, material: &Json, body: Option<&[u8]>) -> (Json, Json) 
         .without("profile");
     line.set("receipt", receipt.clone());
     let body = body.map(|body| Json::object([("base64", Json::text(counterfoil::base64::encode(body)))]));
+    let body = body.or(material.get("bodySha256").cloned());
     (given, line.with_some("response", body))
 }
 
@@ -360,6 +361,13 @@ fn what_is_refuted_is_joined_with_nothing() {
     let elsewhere = [("transaction", "0xab"), ("network", "eip155:8453")];
     let key = |keys: &[(&str, &str)]| verdict("verified", &[], keys).keys();
     assert_ne!(key(&transaction), key(&elsewhere));
+    // The hash of 32 bytes names its network, and joins a document that does not.
+    let hash = format!("0x{}", "ab".repeat(32));
+    let (named, unnamed) = (
+        [("transaction", hash.as_str()), ("network", "eip155:1")],
+        [("transaction", hash.as_str())],
+    );
+    assert_eq!(key(&named), key(&unnamed));
 }
 
 #[test]
@@ -422,7 +430,7 @@ fn amounts_of_different_tokens_are_no_sum() {
     const OTHER: &str = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
     let owed = |last: &str| {
         let set = [paid("0x01", ONE), paid("0x02", ONE), paid("0x03", last)];
-        let finding = across(Kind::Intent, &set, 3).unwrap();
+        let finding = across(Kind::Intent, &set, 3).remove(0);
         assert_eq!(text(&finding, "code"), "duplicate_charge");
         finding.get("amount").cloned()
     };
@@ -532,4 +540,120 @@ fn a_line_says_whether_the_chain_shows_its_payment() {
     };
     assert_eq!(shown(line.clone()), Some(Json::Bool(true)));
     assert_eq!(shown(line.without("evidence")), None);
+}
+
+/// A signed document is what is signed: neither the spelling of its signature nor what stands beside it makes another one.
+#[test]
+fn a_signed_document_is_what_is_signed() {
+    let told = |receipt: Json| {
+        let line = Json::object([("receipt", receipt)]);
+        let told = lines(&Json::Object(Vec::new()), &[line]).unwrap();
+        let told = told.first().unwrap();
+        let keys = told.get("keys").unwrap();
+        (
+            text(keys, "receipt").to_owned(),
+            keys.get("signed") == Some(&Json::Bool(true)),
+        )
+    };
+    let all = cases();
+    let case = |id: &str| {
+        let (.., receipt, _, _) = all.iter().find(|(known, ..)| known == id).unwrap();
+        receipt.as_str().unwrap().to_owned()
+    };
+    let typed = case("receipt-without-transaction-proven");
+    let envelope = json::parse(&typed).unwrap();
+    let signature = text(&envelope, "signature").to_owned();
+    assert!(signature.ends_with("1c"));
+    let same = [
+        // v as 28 and as 1, digits in upper case, members that nobody signed, another order of members, a text and an object.
+        Json::text(typed.clone()),
+        envelope.clone(),
+        envelope
+            .clone()
+            .with("signature", Json::text(format!("{}01", &signature[..130]))),
+        envelope.clone().with("acceptIndex", Json::number(0)),
+        Json::object([
+            ("signature", Json::text(signature)),
+            ("format", Json::text("eip712")),
+            (
+                "payload",
+                envelope
+                    .get("payload")
+                    .unwrap()
+                    .clone()
+                    .with("note", Json::text("unsigned")),
+            ),
+        ]),
+    ];
+    let first = told(same[0].clone());
+    assert!(first.1);
+    for receipt in same {
+        assert_eq!(told(receipt.clone()), first, "{}", receipt.to_text());
+    }
+    let payload = envelope.get("payload").unwrap().clone();
+    for (name, value) in [
+        ("resourceUrl", Json::text("https://api.example.com/v1/other")),
+        ("issuedAt", Json::number(1_795_965_841)),
+        ("payer", Json::text("0x90F79bf6EB2c4f870365E785982E1f101E93b906")),
+    ] {
+        let other = envelope
+            .clone()
+            .with("payload", payload.clone().with(name, value));
+        assert_ne!(told(other).0, first.0, "{name}");
+    }
+    let jws = case("receipt-jws-ES256K-proven");
+    let enveloped = Json::object([
+        ("format", Json::text("jws")),
+        ("signature", Json::text(jws.clone())),
+    ]);
+    let (input, _) = jws.rsplit_once('.').unwrap();
+    // By hand: SHA-256 of the text before the last point.
+    assert_eq!(told(Json::text(jws.clone())), (digest(input), true));
+    assert_eq!(told(enveloped.clone()).0, digest(input));
+    assert_eq!(
+        told(enveloped.with("acceptIndex", Json::number(1))).0,
+        digest(input)
+    );
+    // A settlement response with a signed receipt inside is nobody's signed document.
+    let settlement = told(Json::text(case("settlement-with-its-receipt")));
+    assert!(!settlement.1);
+    assert_ne!(settlement.0, told(Json::text(case("receipt-proven"))).0);
+}
+
+/// One payment, used for two receipts that name no transaction: each is verified alone, and what they share tells.
+#[test]
+fn one_payment_for_two_signed_receipts_is_told() {
+    let all = cases();
+    let (_, receipt, material, _) = all
+        .iter()
+        .find(|(id, ..)| id == "receipt-without-transaction-proven")
+        .unwrap();
+    let envelope = json::parse(receipt.as_str().unwrap()).unwrap();
+    let payload = envelope.get("payload").unwrap().clone();
+    let other = payload.with("resourceUrl", Json::text("https://api.example.com/v1/other"));
+    // Whoever that signature now recovers to: without a word of whom to trust it is somebody's.
+    let material = material.clone().without("trust");
+    let found = |receipts: &[Json], kind: Kind| -> Vec<String> {
+        let (given, _) = parted(&receipts[0], &material, None);
+        let set: Vec<Json> = receipts
+            .iter()
+            .map(|one| parted(one, &material, None).1)
+            .collect();
+        let told = lines(&given, &set).unwrap();
+        let verdicts: Vec<Verdict> = told.iter().map(|one| Verdict::from_json(one).unwrap()).collect();
+        let sharing = |verdict: &Verdict| verdict.keys().iter().find(|key| key.0[0] == kind.byte()).copied();
+        let first = sharing(&verdicts[0]);
+        assert!(first.is_some());
+        if verdicts.iter().any(|verdict| sharing(verdict) != first) {
+            return Vec::new();
+        }
+        let found = across(kind, &verdicts, 2);
+        found.iter().map(|one| text(one, "code").to_owned()).collect()
+    };
+    let two = [envelope.clone(), envelope.clone().with("payload", other)];
+    assert_eq!(found(&two, Kind::Authorization), ["authorization_claimed_twice"]);
+    assert_eq!(found(&two, Kind::Receipt), Vec::<String>::new());
+    let again = [envelope.clone(), envelope.with("acceptIndex", Json::number(0))];
+    assert_eq!(found(&again, Kind::Receipt), ["receipt_repeated"]);
+    assert_eq!(found(&again, Kind::Authorization), Vec::<String>::new());
 }

@@ -38,7 +38,7 @@ export interface Material {
   /** Of a `Payment-Receipt`: the challenge that was paid; `facts.standing` says how far the receipt was confirmed. */
   challenge?: Challenge;
   evidence?: ChainEvidence | ChainEvidence[];
-  expect?: { kind?: "offer" | "receipt" | "settlement" | "payment_receipt" | "bundle" | "claim"; payer?: Address; payTo?: string; resource?: string; amount?: Amount; maxAge?: Seconds };
+  expect?: { kind?: "offer" | "receipt" | "settlement" | "payment_receipt" | "bundle" | "claim"; payer?: string; payTo?: string; resource?: string; amount?: Amount; maxAge?: Seconds };
   /** signers: addresses (EIP-712) or key ids (JWS `kid`); keys: JWKs with their `kid`; didDocuments: documents of `did:web`, fetched by you from where they
    * belong; controllers: the TXT records at `_controllers.<domain>`; blockHashes: headers taken as true, and then the
    * sources of evidence are not: what they say counts as far as it is proven under one of these; layouts: token code beside the pinned. */
@@ -163,7 +163,7 @@ export interface Verdict {
   codes: string[]; field?: string; kind?: string;
   keys: {
     receipt?: Hex; intent?: string; paymentId?: string; network?: string; asset?: string; payer?: string; payTo?: string; amount?: Amount;
-    nonce?: Hex; transaction?: string; response?: Hex; resource?: string; shown?: true;
+    nonce?: Hex; transaction?: string; response?: Hex; resource?: string; shown?: true; signed?: true;
   };
 }
 export interface AuditMoney { lines: number; amounts: { network: string; asset: string; lines: number; amount: Amount | null }[]; others?: number }
@@ -189,12 +189,12 @@ export interface AuditOptions {
   /** The number of the first line, 1 when not given; or of every line. */
   first?: number; numbers?: number[];
   /** Of each line what is known of its answer; null: nothing was looked for. */
-  found?: (null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex /* of the RFC 8785 text, where it is JSON */ })[];
+  found?: (null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex | false /* of the RFC 8785 text; false where it is no JSON, absent where that was not looked at */ })[];
   /**
    * Instead of `found`: asked for each line, with what `auditNames` gives, so that lines are read once. `unless`: the digest of an answer whose `canonical` is of no use; null
    * where it never is.
    */
-  find?: (names: null | string | string[], unless: null | Hex | "") => null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex };
+  find?: (names: null | string | string[], unless: null | Hex | "") => null | "unreadable" | { sha256: Hex; length?: number; canonical?: Hex | false };
   /** Blank lines get a verdict too, an error. */
   blank?: boolean;
   /** The input could not be read from this line on. */

@@ -11,7 +11,7 @@ use crate::receipt::Subject;
 /// What a document says about its payment. Hexadecimal texts are in lower case, addresses with their checksum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Joins {
-    /// SHA-256 of the document itself, as RFC 8785 text.
+    /// SHA-256 of what is signed, where the document is; else of its RFC 8785 text.
     pub receipt: Option<String>,
     /// The intent it was for.
     pub intent: Option<String>,
@@ -37,6 +37,8 @@ pub struct Joins {
     pub resource: Option<String>,
     /// The chain shows this payment in this transaction.
     pub shown: bool,
+    /// The document is one that somebody signed.
+    pub signed: bool,
 }
 
 /// The longest resource that is kept.
@@ -72,6 +74,7 @@ impl Joins {
                 .clone()
                 .filter(|resource| resource.len() <= LONGEST_RESOURCE),
             shown: false,
+            signed: false,
         }
     }
 
@@ -112,6 +115,16 @@ impl Joins {
         payment.map(|payment| (network, payment))
     }
 
+    /// The transaction. The hash of one on an EVM network names that network too, so that it is one for a document that does not.
+    pub(super) fn settled_in(&self) -> Option<(&str, &str)> {
+        let transaction = self.transaction.as_deref()?;
+        let network = self.network.as_deref().unwrap_or_default();
+        match transaction.starts_with("0x") && transaction.len() == 66 {
+            true => Some(("", transaction)),
+            false => Some((network, transaction)),
+        }
+    }
+
     /// The authorization's place in its token.
     pub(super) fn slot(&self) -> Option<[&str; 4]> {
         Some([
@@ -124,12 +137,11 @@ impl Joins {
 
     /// What other lines may share.
     pub(super) fn shared(&self) -> Vec<Shared> {
-        let network = self.network.as_deref().unwrap_or_default();
         let one = |text: &Option<String>, kind| text.as_deref().map(|text| Shared::of(kind, &[text]));
-        let transaction = self.transaction.as_deref();
+        let settled = self.settled_in();
         [
             one(&self.receipt, Kind::Receipt),
-            transaction.map(|transaction| Shared::of(Kind::Transaction, &[network, transaction])),
+            settled.map(|(network, transaction)| Shared::of(Kind::Transaction, &[network, transaction])),
             self.slot().map(|slot| Shared::of(Kind::Authorization, &slot)),
             one(&self.intent, Kind::Intent),
             one(&self.payment_id, Kind::PaymentId),
@@ -146,7 +158,7 @@ impl Joins {
 pub enum Kind {
     /// One document.
     Receipt,
-    /// A transaction on a network.
+    /// A transaction.
     Transaction,
     /// A payer's nonce in a token.
     Authorization,

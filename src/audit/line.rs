@@ -24,6 +24,7 @@ pub struct Line {
     payment_id: Option<String>,
     /// What makes two documents the same one: the digest of this.
     identity: Hashed,
+    is_signed: bool,
     /// The transaction that the document names at its outset.
     transaction: Option<String>,
     document: Result<Document, Error>,
@@ -73,13 +74,23 @@ impl Line {
         proven: &mut Proven,
     ) -> Line {
         let transaction = receipt.get("transaction").and_then(|text| text.as_string().ok());
-        let identity = identity(receipt);
         // In what is signed, letters count.
-        let texts = match given.profile.is_some() || Document::is_signed(receipt) {
-            true => Vec::new(),
-            false => proven.plain(Some(receipt), &["payer", "payTo", "asset"]),
+        let (texts, own) = match given.profile.is_some() || Document::is_signed(receipt) {
+            true => (Vec::new(), None),
+            false => {
+                let own = identity(receipt);
+                (
+                    proven.plain(Some(receipt), &["payer", "payTo", "asset"]),
+                    Some(own),
+                )
+            }
         };
         let document = given.read(receipt);
+        // Neither how a signature is written nor what stands beside what is signed makes another document.
+        let signed = document.as_ref().ok().and_then(Document::what_is_signed);
+        let is_signed = signed.is_some();
+        let identity = signed.map(Hashed::from).or(own);
+        let identity = identity.unwrap_or_else(|| self::identity(receipt));
         if document.is_ok() {
             proven.extend(texts);
         }
@@ -88,6 +99,7 @@ impl Line {
             intent: None,
             payment_id,
             identity,
+            is_signed,
             transaction,
             document,
             response: Response::Absent,
@@ -186,6 +198,7 @@ impl Line {
         let recorded = targets.ok().and_then(|targets| joins.recorded(&targets));
         let signed = material.authorization.as_ref();
         joins.nonce = recorded.or(signed.map(|signed| hex::encode(signed.nonce)));
+        joins.signed = self.is_signed;
         joins.shown = report.passed("chain.transfer") && report.passed("settlement.transaction");
         Verdict::new(input, number, standing, codes)
             .also(unreadable.then_some(Code::ResponseUnreadable))
@@ -232,7 +245,7 @@ fn taken(json: &mut Json, name: &str) -> Option<Json> {
     member(json, name).map(|value| core::mem::replace(value, Json::Null))
 }
 
-/// What makes two documents the same one: the RFC 8785 text of what it says, else its text.
+/// What makes two unsigned documents the same one: the RFC 8785 text of what it says, else its text.
 fn identity(receipt: &Json) -> Hashed {
     let canonical = |json: &Json| json.to_canonical().ok();
     let text = match receipt {

@@ -142,7 +142,7 @@ impl Verdict {
         Join::of_all(&self.shared())
     }
 
-    /// `{v, input, line, id?, verdict, codes, field?, kind?, keys: {receipt?, intent?, …, shown?}}`.
+    /// `{v, input, line, id?, verdict, codes, field?, kind?, keys: {receipt?, intent?, …, shown?, signed?}}`.
     pub fn to_json(&self) -> Json {
         // What was written there is JSON.
         json::parse(&self.to_line()).unwrap_or(Json::Null)
@@ -191,9 +191,13 @@ impl Verdict {
                 comma = ",";
             }
         }
-        if self.joins.shown {
-            out.push_str(comma);
-            out.push_str("\"shown\":true");
+        for (name, is) in [("shown", self.joins.shown), ("signed", self.joins.signed)] {
+            if is {
+                out.push_str(comma);
+                quote(name, out);
+                out.push_str(":true");
+                comma = ",";
+            }
         }
         out.push_str("}}");
     }
@@ -236,6 +240,7 @@ impl Verdict {
                 response: key("response")?,
                 resource: key("resource")?,
                 shown: keys.read_opt("shown", Json::as_bool)?.unwrap_or(false),
+                signed: keys.read_opt("signed", Json::as_bool)?.unwrap_or(false),
             },
         })
     }

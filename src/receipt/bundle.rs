@@ -5,6 +5,7 @@ mod chain;
 mod signed;
 
 use super::checks::{Checks, Report};
+use super::entity;
 use super::material::{self, Answer, Material, Subject};
 use super::record::{Attempt, Record};
 use super::settled;
@@ -142,6 +143,8 @@ fn purchase(
         verdict.as_ref(),
         delivered,
     )?;
+    // What a payer's record says of times is its own clock, which nobody signed.
+    entity::written(checks, None, material);
     subject.compare_expected(&material.expect, checks);
     let seen = verdict.filter(|verdict| verdict.verdict == VerdictKind::Paid);
     let provisional = match seen {

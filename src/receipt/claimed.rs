@@ -3,6 +3,7 @@
 
 use super::bundle;
 use super::checks::{Checks, Report};
+use super::entity;
 use super::material::{self, Material, Subject};
 use super::settled::{self, Said};
 use crate::amount::Amount;
@@ -62,6 +63,9 @@ pub(super) fn judge(text: &str, json: &Json, material: &Material) -> Result<Repo
         &mut checks,
     )?;
     missing(&claim, material, &mut checks);
+    if material.expect.max_age.is_some() {
+        entity::written(&mut checks, Some(claim.at), material);
+    }
     let subject = describe(&claim, verdict.as_ref());
     subject.compare_expected(&material.expect, &mut checks);
     let facts = checks.told(|| {

@@ -255,6 +255,7 @@ impl Declared {
             does_not_prove: profiles::limits(proof.is_some()),
             proof,
             agrees: None,
+            linked_by_time: false,
             readings: readings.unwrap_or_default(),
             decoded: None,
         })

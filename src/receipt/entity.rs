@@ -14,7 +14,7 @@ use crate::time::Seconds;
 use crate::x402::offer_receipt::Proof;
 
 /// A service's clock may be this far ahead, in seconds.
-pub(super) const AHEAD: Seconds = 300;
+const AHEAD: Seconds = 300;
 /// Times before 2020 and after the year 5138 are no times of a receipt, but another unit or a slip.
 const EARLIEST: Seconds = 1_577_836_800;
 const LATEST: Seconds = 100_000_000_000;
@@ -39,6 +39,8 @@ pub(super) struct SignedEntity {
     pub proof: Option<Proof>,
     /// Of what two documents in one say: whether they agree. The signature is then that of one of them.
     pub agrees: Option<bool>,
+    /// Of two documents in one: the signed one names no transaction, and only its time can link it to the payment.
+    pub linked_by_time: bool,
     /// How its digest of the answer may be read.
     pub readings: Vec<Reading>,
     /// What no report on it proves.
@@ -59,17 +61,22 @@ impl SignedEntity {
     pub fn confirmed_by(self, receipt: SignedEntity) -> SignedEntity {
         let (said, signed) = (&self.subject, &receipt.subject);
         let network = said.network == signed.network;
-        let payer = said.payer.is_none() || said.payer == signed.payer || signed.payer.is_none();
+        let (one, other) = (said.account("payer"), signed.account("payer"));
+        let payer = one.is_none() || other.is_none() || one == other;
         let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
         let both = said.transaction.as_deref().zip(signed.transaction.as_deref());
         let transaction = both.is_none_or(|(one, other)| same(one, other));
         SignedEntity {
             agrees: Some(network && payer && transaction),
+            linked_by_time: signed.transaction.is_none(),
             subject: Subject {
                 payer: said.payer.or(signed.payer),
                 resource: signed.resource.clone(),
                 transaction: said.transaction.clone().or(signed.transaction.clone()),
-                foreign: signed.foreign.clone(),
+                foreign: match signed.foreign.is_empty() {
+                    true => said.foreign.clone(),
+                    false => signed.foreign.clone(),
+                },
                 ..self.subject
             },
             issued_at: receipt.issued_at,
@@ -89,6 +96,10 @@ pub(super) fn judge(mut entity: SignedEntity, material: &Material, made: Made) -
         checks.equal("settlement.success", &true, &success);
     }
     match entity.agrees {
+        Some(true) if entity.linked_by_time && !in_window(entity.issued_at, material) => checks.missing(
+            "record.consistent",
+            "The signed receipt names no transaction, and its time is not that of a payment that was handed in.",
+        ),
         Some(true) => checks.pass("record.consistent"),
         Some(false) => checks.fail(
             "record.consistent",
@@ -99,7 +110,7 @@ pub(super) fn judge(mut entity: SignedEntity, material: &Material, made: Made) -
     let signer = signer::judge(&mut checks, &entity, material, made);
     if entity.agrees.is_some() && material.trust.signers.is_empty() {
         // Whoever asks for nobody's word is not left without a verdict because the seller gave it.
-        for id in ["signature", "signer.authorized"] {
+        for id in ["signature", "signer.authorized", "record.consistent"] {
             checks.relax(id);
         }
     }
@@ -145,31 +156,45 @@ pub(super) fn judge(mut entity: SignedEntity, material: &Material, made: Made) -
     Ok(checks.report(facts, entity.subject, entity.does_not_prove))
 }
 
-/// When it was written, and whether it still holds.
-fn times(checks: &mut Checks, entity: &SignedEntity, material: &Material) {
-    const WRITTEN: &str = "receipt.time";
-    const HOLDS: &str = "offer.expiry";
-    let plausible = |at: Seconds| (EARLIEST..LATEST).contains(&at);
-    let now = material.now;
-    let oldest = now
-        .zip(material.expect.max_age)
-        .map(|(now, age)| now.saturating_sub(age));
-    match (entity.issued_at, now) {
+fn plausible(at: Seconds) -> bool {
+    (EARLIEST..LATEST).contains(&at)
+}
+
+/// When it was written, as far as it says; whoever allows an age wants to know it.
+pub(super) fn written(checks: &mut Checks, at: Option<Seconds>, material: &Material) {
+    const ID: &str = "receipt.time";
+    let age = material.expect.max_age;
+    match (at, material.now) {
+        (None, _) if age.is_some() => {
+            checks.missing(
+                ID,
+                "It names no time at which it was written: its age is not known.",
+            );
+        }
         (None, _) => {}
         (Some(at), _) if !plausible(at) => checks.fail(
-            WRITTEN,
+            ID,
             "The time that it names is implausible: it may be in another unit than seconds.",
         ),
         (Some(at), Some(now)) if at > now.saturating_add(AHEAD) => {
-            checks.fail(WRITTEN, "It names a time that has not come.");
+            checks.fail(ID, "It names a time that has not come.");
         }
-        (Some(at), Some(_)) if oldest.is_some_and(|oldest| at < oldest) => {
-            checks.fail(WRITTEN, "It is older than you allow.");
+        (Some(at), Some(now)) if age.is_some_and(|age| at < now.saturating_sub(age)) => {
+            checks.fail(ID, "It is older than you allow.");
         }
-        (Some(_), Some(_)) => checks.pass(WRITTEN),
-        (Some(_), None) => checks.skip(WRITTEN, "The present time was not handed in."),
+        (Some(_), Some(_)) => checks.pass(ID),
+        (Some(_), None) if age.is_some() => {
+            checks.missing(ID, "The present time was not handed in: its age is not known.");
+        }
+        (Some(_), None) => checks.skip(ID, "The present time was not handed in."),
     }
-    match (entity.valid_until, now) {
+}
+
+/// When it was written, and whether it still holds.
+fn times(checks: &mut Checks, entity: &SignedEntity, material: &Material) {
+    const HOLDS: &str = "offer.expiry";
+    written(checks, entity.issued_at, material);
+    match (entity.valid_until, material.now) {
         (Some(until), _) if !plausible(until) => checks.fail(
             HOLDS,
             "The time that it names is implausible: it may be in another unit than seconds.",
@@ -290,14 +315,7 @@ fn transaction(
             verdict,
         );
     }
-    let fits = issued_at
-        .zip(material.authorization.as_ref())
-        .is_some_and(|(at, signed)| {
-            let until = signed.valid_before.to_u64().unwrap_or(u64::MAX);
-            let after = signed.valid_after.to_u64().unwrap_or(u64::MAX);
-            at >= after.max(until.saturating_sub(BEFORE)) && at <= until.saturating_add(AHEAD)
-        });
-    match fits {
+    match in_window(issued_at, material) {
         true => checks.skip(
             ID,
             "It names no transaction; that this payment is meant, payer, network and time say.",
@@ -307,6 +325,17 @@ fn transaction(
             "It names no transaction, and its time is not that of a payment that was handed in.",
         ),
     }
+}
+
+/// Whether this time is that of the payment that was handed in.
+fn in_window(issued_at: Option<Seconds>, material: &Material) -> bool {
+    issued_at
+        .zip(material.authorization.as_ref())
+        .is_some_and(|(at, signed)| {
+            let until = signed.valid_before.to_u64().unwrap_or(u64::MAX);
+            let after = signed.valid_after.to_u64().unwrap_or(u64::MAX);
+            at >= after.max(until.saturating_sub(BEFORE)) && at <= until.saturating_add(AHEAD)
+        })
 }
 
 /// The checks on what was signed, as far as it was handed in; `id` is that of the payer's signature.

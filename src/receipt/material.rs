@@ -18,6 +18,7 @@ use crate::json::Json;
 use crate::mpp::challenge::Challenge;
 use crate::network::{known_token, Network};
 use crate::time::Seconds;
+use crate::x402::offer_receipt::Name;
 use crate::x402::payment_required::{Offer, Terms};
 
 /// The answer that was paid for, as the caller has it.
@@ -26,8 +27,8 @@ pub(crate) struct Answer {
     pub sha256: [u8; 32],
     /// In bytes; a digest that was made elsewhere need not tell it.
     pub length: Option<u64>,
-    /// SHA-256 of the RFC 8785 text of the JSON in it, where whoever has the bytes made that too.
-    pub canonical: Option<[u8; 32]>,
+    /// SHA-256 of the RFC 8785 text of the JSON in it, where whoever has the bytes made that too: none where there is no JSON in it.
+    pub canonical: Option<Option<[u8; 32]>>,
 }
 
 impl Answer {
@@ -104,8 +105,8 @@ impl Trust {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Expect {
     kind: Option<String>,
-    payer: Option<Address>,
-    pub pay_to: Option<Address>,
+    payer: Option<Name>,
+    pay_to: Option<Name>,
     resource: Option<String>,
     amount: Option<Amount>,
     /// The most seconds that a receipt may be old.
@@ -183,12 +184,20 @@ impl Material<'_> {
 }
 
 impl Expect {
+    /// The recipient, where it is an address.
+    pub fn recipient(&self) -> Option<Address> {
+        match &self.pay_to {
+            Some(Name::Address(address)) => Some(*address),
+            _ => None,
+        }
+    }
+
     fn read(json: &Json) -> Result<Expect, Error> {
         json.as_object()?;
         Ok(Expect {
             kind: json.read_opt("kind", Json::as_string)?,
-            payer: json.read_opt("payer", Address::from_json)?,
-            pay_to: json.read_opt("payTo", Address::from_json)?,
+            payer: json.read_opt("payer", account)?,
+            pay_to: json.read_opt("payTo", account)?,
             resource: json.read_opt("resource", |url| web_url(url.as_str()?))?,
             amount: json.read_opt("amount", Amount::from_json)?,
             max_age: json.read_opt("maxAge", Json::as_u64)?,
@@ -196,8 +205,17 @@ impl Expect {
     }
 }
 
+/// An address, or an account of Solana, in the base 58 of 32 bytes.
+fn account(json: &Json) -> Result<Name, Error> {
+    let digit = |byte: u8| byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte);
+    match json.as_str()? {
+        text if (32..=44).contains(&text.len()) && text.bytes().all(digit) => Ok(Name::Text(text.to_owned())),
+        _ => Address::from_json(json).map(Name::Address),
+    }
+}
+
 /// A URL in the form that a request is recorded in. Errors: those of [`Request::new`].
-fn web_url(text: &str) -> Result<String, Error> {
+pub(crate) fn web_url(text: &str) -> Result<String, Error> {
     Request::new("GET", text, &[])
         .map(|request| request.url)
         .map_err(|error| Error::new(error.code, ""))
@@ -223,6 +241,18 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    /// The account under this name: `payer`, or else `payTo`.
+    pub fn account(&self, name: &str) -> Option<Name> {
+        let address = match name {
+            "payer" => self.payer,
+            _ => self.pay_to,
+        };
+        let foreign = self.foreign.iter().find(|(member, _)| *member == name);
+        foreign
+            .map(|(_, text)| Name::Text(text.clone()))
+            .or(address.map(Name::Address))
+    }
+
     /// The facts of a report about it.
     pub fn facts(&self) -> Json {
         let mut facts = Json::object([("kind", Json::text(self.kind))])
@@ -258,13 +288,14 @@ impl Subject {
     /// One check for each thing that the caller expects.
     pub fn compare_expected(&self, expect: &Expect, checks: &mut Checks) {
         one(checks, "expect.kind", expect.kind.as_deref(), Some(self.kind));
-        one(checks, "expect.payer", expect.payer.as_ref(), self.payer.as_ref());
-        one(
-            checks,
-            "expect.payTo",
-            expect.pay_to.as_ref(),
-            self.pay_to.as_ref(),
-        );
+        for (id, name, want) in [
+            ("expect.payer", "payer", &expect.payer),
+            ("expect.payTo", "payTo", &expect.pay_to),
+        ] {
+            if want.is_some() {
+                one(checks, id, want.as_ref(), self.account(name).as_ref());
+            }
+        }
         // Only where somebody asks: to read a URL is more work than all the rest of these.
         let said = self.resource.as_deref().filter(|_| expect.resource.is_some());
         let resource = said.map(|url| web_url(url).unwrap_or_else(|_| url.to_owned()));

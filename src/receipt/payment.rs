@@ -30,11 +30,7 @@ pub(super) fn judge(receipt: &Receipt, material: &Material) -> Result<Report, Er
         Some(Some(why)) => checks.fail("receipt.challenge", why),
         None => checks.missing("receipt.challenge", "Hand in the challenge that was paid."),
     }
-    match material.now {
-        Some(now) if receipt.timestamp <= now.saturating_add(entity::AHEAD) => checks.pass("receipt.time"),
-        Some(_) => checks.fail("receipt.time", "It names a time that has not come."),
-        None => checks.skip("receipt.time", "The present time was not handed in."),
-    }
+    entity::written(&mut checks, Some(receipt.timestamp), material);
     // The terms are the challenge's; the request's own offer is of another protocol.
     let charge = challenge.map(Charge::terms);
     let terms = charge.and_then(Result::ok);

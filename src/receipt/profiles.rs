@@ -12,7 +12,8 @@ use crate::error::{Code, Error};
 use crate::hex;
 use crate::json::Json;
 use crate::network::Network;
-use crate::time;
+use crate::sale;
+use crate::time::{self, Seconds};
 use crate::x402::offer_receipt::{Artifact, Kind, Name};
 use crate::x402::settlement_response::SettlementResponse;
 
@@ -82,6 +83,8 @@ pub(super) fn exact(response: SettlementResponse) -> Result<SettlementResponse, 
 
 impl From<SettlementResponse> for SignedEntity {
     fn from(response: SettlementResponse) -> SignedEntity {
+        let payer = response.json.get("payer").and_then(|payer| payer.as_str().ok());
+        let foreign = payer.filter(|_| response.network.chain_id().is_none());
         SignedEntity {
             success: Some(response.success),
             subject: Subject {
@@ -90,6 +93,10 @@ impl From<SettlementResponse> for SignedEntity {
                 payer: response.payer,
                 amount: response.amount,
                 transaction: Some(response.transaction).filter(|hash| !hash.is_empty()),
+                foreign: foreign
+                    .map(|payer| ("payer", payer.to_owned()))
+                    .into_iter()
+                    .collect(),
                 ..Subject::default()
             },
             does_not_prove: STATEMENT,
@@ -184,9 +191,22 @@ pub(super) fn is_gateway(json: &Json) -> bool {
     payment(json).is_some() || has_digest(json) || (any(json, TRANSACTION) && any(json, &["payer"]))
 }
 
-/// Reads a gateway's receipt. Errors: `receipt_invalid` when a digest or a transaction is malformed, or one thing is said in two
+/// When a seller's receipt of ours was written: its other members mean nothing in another version. Errors: `unsupported_version`,
+/// `missing_field`, `number_out_of_range`.
+fn issued(json: &Json) -> Result<Option<Seconds>, Error> {
+    if json.get("type") != Some(&Json::text(sale::receipt::TYPE)) {
+        return Ok(None);
+    }
+    if json.get("v") != Some(&Json::number(1)) {
+        return Err(Error::new(Code::UnsupportedVersion, "v"));
+    }
+    json.read("issuedAt", Json::as_u64).map(Some)
+}
+
+/// Reads a gateway's receipt. Errors: those of [`issued`]; `receipt_invalid` when a digest or a transaction is malformed, or one thing is said in two
 /// ways; those of the fields.
 pub(super) fn gateway(json: &Json) -> Result<SignedEntity, Error> {
+    let issued_at = issued(json)?;
     if let Some(payment) = payment(json) {
         return older(json, payment).map_err(|error| error.within("payment"));
     }
@@ -223,17 +243,31 @@ pub(super) fn gateway(json: &Json) -> Result<SignedEntity, Error> {
             .map(hex::encode)
             .map_err(|_| Error::new(Code::ReceiptInvalid, "")),
     })?;
+    let mut others = Vec::new();
+    let mut account = |member: &'static str, names: &[&str]| match foreign {
+        true => {
+            let text = field(json, names, Json::as_string)?;
+            others.extend(text.map(|text| (member, text)));
+            Ok(None)
+        }
+        false => field(json, names, Address::from_json),
+    };
+    let asset = account("asset", &["asset", "token"])?;
+    let payer = account("payer", &["payer", "from"])?;
+    let pay_to = account("payTo", &["payTo", "pay_to", "recipient", "to"])?;
     Ok(SignedEntity {
         success: json.read_opt("success", Json::as_bool)?,
+        issued_at,
         decoded,
         readings: readings::ALL.to_vec(),
         does_not_prove: STATEMENT,
         subject: Subject {
             kind: "receipt",
             network,
-            asset: field(json, &["asset", "token"], Address::from_json)?,
-            payer: field(json, &["payer", "from"], Address::from_json)?,
-            pay_to: field(json, &["payTo", "pay_to", "recipient", "to"], Address::from_json)?,
+            asset,
+            payer,
+            pay_to,
+            foreign: others,
             amount: field(json, &["amount", "value"], Amount::from_json)?,
             resource: field(
                 json,
@@ -286,6 +320,7 @@ fn older(json: &Json, payment: &Json) -> Result<SignedEntity, Error> {
             foreign: symbol
                 .map(|symbol| ("symbol", symbol.to_owned()))
                 .into_iter()
+                .chain(said.subject.foreign)
                 .collect(),
             ..said.subject
         },

@@ -69,13 +69,22 @@ pub(super) fn check(
         Reading::Canonical => plain
             .and_then(|plain| json::utf8(plain).ok())
             .and_then(|text| json::canonicalize(text).ok())
-            .map_or(answer.canonical == Some(*sha256), |text| is(text.as_bytes())),
+            .map_or(
+                answer.canonical == Some(Some(*sha256)),
+                |text| is(text.as_bytes()),
+            ),
     });
+    let canonical = readings.contains(&Reading::Canonical);
     match matched {
         Some(reading) => checks.pass_because(ID, reading.says()),
         None if material.coded && plain.is_none() => checks.missing(
             ID,
             "The bytes still carry a content coding; hand in what is under it too.",
+        ),
+        // Of a digest alone no other reading can be told.
+        None if canonical && plain.is_none() && answer.canonical.is_none() => checks.missing(
+            ID,
+            "The digest is not that of the exact bytes, and may be that of the JSON in them: hand in the answer itself.",
         ),
         None => differs(checks, sha256, &answer.sha256, plain),
     }

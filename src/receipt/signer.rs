@@ -144,7 +144,7 @@ fn recipients(material: &Material) -> Vec<Address> {
     let signed = material.authorization.as_ref().map(|signed| signed.to);
     material
         .expect
-        .pay_to
+        .recipient()
         .into_iter()
         .chain(terms)
         .chain(signed)

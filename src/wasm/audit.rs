@@ -53,7 +53,7 @@ struct Hold {
 static HOLD: Mutex<Hold> = Mutex::new(Hold { times: 0, held: None });
 
 /// Input `{input, given?, first?, numbers?, found?, blank?, broken?, answers?}` and the lines. Their numbers are in `numbers`, else they count from `first`,
-/// else from 1. `found`: for each null, `{sha256, length?, canonical?}` or `"unreadable"`, what the host found of its answer. Blank lines get no
+/// else from 1. `found`: for each null, `{sha256, length?, canonical?}` or `"unreadable"`, what the host found of its answer; `canonical` false is no JSON. Blank lines get no
 /// verdict unless `blank` is true. `broken`: from this line on the input could not be read. With `{held, found?}` the lines are those that
 /// [`hold`] keeps under this number.
 fn lines(input: &Input, asked: &Asked) -> Result<Vec<Verdict>, Error> {
@@ -157,7 +157,10 @@ fn found(json: &Json) -> Result<Option<Found>, Error> {
         found => Ok(Some(Found::Answer {
             sha256: found.read("sha256", Json::as_hex)?,
             length: found.read_opt("length", Json::as_u64)?,
-            canonical: found.read_opt("canonical", Json::as_hex)?,
+            canonical: found.read_opt("canonical", |canonical| match canonical {
+                Json::Bool(false) => Ok(None),
+                digest => digest.as_hex().map(Some),
+            })?,
         })),
     }
 }

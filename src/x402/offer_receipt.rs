@@ -4,6 +4,8 @@
 //! covers are read: `acceptIndex`, members of an EIP-712 payload that its type does not name, and types, domain or primary type sent along are
 //! passed over. The addresses of the EIP-712 form are signed as text, so that their letter case counts.
 
+use core::fmt;
+
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::eip712;
@@ -30,6 +32,15 @@ pub enum Name {
     Address(Address),
     /// On another network, or the word `native` for a token.
     Text(String),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Name::Address(address) => address.fmt(f),
+            Name::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 /// What the signature covers.

@@ -107,7 +107,7 @@ test("verdicts are those of verifyReceipt, for every case that it has", () => {
     const body = hex === undefined ? undefined : Buffer.from(hex.slice(2), "hex");
     const { trust: trusted, now, profile, ...own } = material;
     const given = { trust: { ...trusted, evidence: true }, now, profile };
-    const line = { receipt, ...own, ...(body && { response: { base64: body.toString("base64") } }) };
+    const line = { receipt, ...own, ...(body ? { response: { base64: body.toString("base64") } } : own.bodySha256 && { response: own.bodySha256 }) };
     // Trust that can't be read is no line's fault: the call itself says so.
     const ask = (text) => {
       try {
@@ -259,6 +259,23 @@ test("answers are found in the folder, in a list, by the id or the transaction, 
   assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers.sha256"])).slice(0, 5), ["", "", "", "delivery.hash", unreadable]);
   assert.deepEqual(checked(await json(["answers.jsonl"])), Array(12).fill("delivery.hash"), "nothing is read that was not allowed");
   assert.deepEqual(auditNames(Buffer.from(JSON.stringify({ receipt: receipts[0], response: `sha256:${sha("one")}` }))), [null]);
+});
+
+test("a digest of the canonical text is found under any spelling of the JSON, and not called wrong where that was not looked at", async () => {
+  const megabyte = "[" + " ".repeat(1 << 20) + "]";
+  const answers = {
+    "line-feed.json": ['{"a":2,"b":1}', '\n{ "b": 1, "a": 2 }', "right"], "scalar.json": ["12", " 12.0\n", "right"], "text.json": ['"a"', ' "\\u0061"', "right"],
+    "other.json": ["12", "13", "wrong"], "prose.txt": ["12", "twelve", "wrong"], "empty.bin": ["12", "", "wrong"], "latin.bin": ['"\u00e9"', Buffer.from([0x22, 0xe9, 0x22]), "wrong"],
+    "mark.json": ["12", "\ufeff12", "wrong"], "exact.txt": ["twelve", "twelve", "right"],
+    "just.json": ["[]", megabyte.replace("  ", ""), "right"], "long.json": ["[]", megabyte, "unknown"], "long.txt": ["x".repeat(1 << 21), "x".repeat(1 << 21), "right"],
+  };
+  const lines = Object.entries(answers).map(([name, [canonical, body]]) => (file(`canonical/${name}`, body), JSON.stringify({ receipt: seller(canonical), response: name })));
+  file("canonical.jsonl", lines.join("\n"));
+  const told = async (place) => (await json(["canonical.jsonl", "--responses", place])).verdicts.map(({ verdict, codes }) => (!codes.includes("delivery.hash") ? "right" : verdict === "failed" ? "wrong" : "unknown"));
+  assert.deepEqual(await told("canonical"), Object.values(answers).map(([, , wanted]) => wanted));
+  file("canonical.sha256", execFileSync("sha256sum", Object.keys(answers), { cwd: at("canonical"), encoding: "utf8" }));
+  const exact = ["exact.txt", "long.txt"];
+  assert.deepEqual(await told("canonical.sha256"), Object.keys(answers).map((name) => (exact.includes(name) ? "right" : "unknown")));
 });
 
 test("an answer of any size is hashed as it is read", async () => {

@@ -42,13 +42,12 @@ function folder(place) {
   };
 }
 
-/** Some receipts hold the digest of the JSON's canonical text. */
+/** Some receipts hold the digest of the JSON's canonical text; false where it is no JSON. */
 function canonicalOf(bytes) {
-  if (bytes[0] !== 0x7b && bytes[0] !== 0x5b) return undefined;
   try {
     return canonicalSha256(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    return undefined;
+    return false;
   }
 }
 
@@ -68,14 +67,16 @@ function hashed(root, name, buffer, unless) {
     if (!fstatSync(file).isFile()) return UNREADABLE;
     const hash = createHash("sha256");
     let length = 0;
-    for (let read = buffer.length; read === buffer.length; length += read) {
-      read = readSync(file, buffer, 0, buffer.length, null);
-      hash.update(buffer.subarray(0, read));
+    for (let read; ; length += read) {
+      // The first megabyte stays there as a whole. A read may be short before the end.
+      const at = length < buffer.length ? length : 0;
+      read = readSync(file, buffer, at, buffer.length - at, null);
+      if (!read) break;
+      hash.update(buffer.subarray(at, at + read));
     }
     const sha256 = `0x${hash.digest("hex")}`;
-    // Read in one go, it is still there as a whole.
-    const canonical = unless !== null && unless !== sha256 && length < buffer.length ? canonicalOf(buffer.subarray(0, length)) : undefined;
-    return { sha256, length, ...(canonical && { canonical }) };
+    const canonical = unless !== null && unless !== sha256 && length <= buffer.length ? canonicalOf(buffer.subarray(0, length)) : undefined;
+    return { sha256, length, ...(canonical !== undefined && { canonical }) };
   } catch (error) {
     return ["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(error.code) ? undefined : UNREADABLE;
   } finally {
