@@ -257,6 +257,10 @@ test("answers are found in the folder, in a list, by the id or the transaction, 
   const list = execFileSync("sha256sum", ["one.bin", "deep/two.bin"], { cwd: at("answers"), encoding: "utf8" });
   file("answers.sha256", `${list}${sha("three")} *${receipts[2].transaction}\n`);
   assert.deepEqual(checked(await json(["answers.jsonl", "--responses", "answers.sha256"])).slice(0, 5), ["", "", "", "delivery.hash", unreadable]);
+  for (const name of ["two\nlines", "back\\slash", "a\\nb"]) file(`named/${name}`, "one");
+  file("named.sha256", execFileSync("sha256sum", readdirSync(at("named")), { cwd: at("named"), encoding: "utf8" }));
+  file("named.jsonl", readdirSync(at("named")).map((response) => JSON.stringify({ receipt: receipts[0], response })).join("\n"));
+  assert.deepEqual(checked(await json(["named.jsonl", "--responses", "named.sha256"])), ["", "", ""]);
   assert.deepEqual(checked(await json(["answers.jsonl"])), Array(12).fill("delivery.hash"), "nothing is read that was not allowed");
   assert.deepEqual(auditNames(Buffer.from(JSON.stringify({ receipt: receipts[0], response: `sha256:${sha("one")}` }))), [null]);
 });

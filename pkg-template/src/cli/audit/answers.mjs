@@ -6,7 +6,9 @@ import { resolve, sep } from "node:path";
 import { canonicalSha256 } from "counterfoil/core";
 import { usageError } from "../output.mjs";
 
-const LISTED = /^\\?([0-9a-f]{64}) [ *](.+)$/i;
+/** A backslash before the digest says that the name is written with escapes. */
+const LISTED = /^(\\?)([0-9a-f]{64}) [ *](.+)$/i;
+const ESCAPED = { "\\\\": "\\", "\\n": "\n", "\\r": "\r" };
 const UNREADABLE = "unreadable";
 
 /**
@@ -20,7 +22,8 @@ export function answersIn(place) {
 function list(place) {
   const digests = new Map();
   for (const line of readFileSync(place, "utf8").split(/\r?\n/)) {
-    const [, digest, name] = LISTED.exec(line) ?? [];
+    const [, escaped, digest, written] = LISTED.exec(line) ?? [];
+    const name = escaped ? written.replace(/\\[\\nr]/g, (pair) => ESCAPED[pair]) : written;
     if (digest) digests.set(name.replace(/^\.\//, ""), digest);
     else if (line) throw usageError("--responses wants a folder, or a list as sha256sum writes it");
   }
