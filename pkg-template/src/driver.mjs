@@ -231,7 +231,7 @@ async function heard(turn, payment) {
   const problem = payment ? !answer.ok || answer.status === 202 : answer.status === 402;
   if (!problem && !(payment && isShortJson(answer))) return seen;
   // The caller may still be given this answer, so a copy is read.
-  const body = await text(answer.clone());
+  const body = await text(answer.clone(), host.leaseMs);
   return body === undefined ? seen : { ...seen, body };
 }
 
@@ -241,18 +241,29 @@ function isShortJson({ headers, body }) {
   return body !== null && /^[0-9]+$/.test(length) && Number(length) <= MAX_JSON && /^application\/([^/]+\+)?json$/i.test(type);
 }
 
-async function text(answer) {
+/** The body's text, where it comes whole within `ms`: one that never ends must not hold the intent for ever. */
+async function text({ body }, ms) {
   const chunks = [];
   let length = 0;
+  const reader = body?.getReader();
+  let late = false;
+  const stop = () => {
+    late = true;
+    reader?.cancel().catch(() => {});
+  };
+  const timer = setTimeout(stop, ms);
   try {
-    for await (const chunk of answer.body ?? []) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > MAX_PROBLEM) return undefined;
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true };
+      if (done) return late ? undefined : decoder.decode(concat(chunks, length));
+      chunks.push(value);
+      length += value.length;
+      if (length > MAX_PROBLEM) return stop();
     }
-    return decoder.decode(concat(chunks, length));
   } catch {
     return undefined;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

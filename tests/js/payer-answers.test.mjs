@@ -344,6 +344,20 @@ test("a record that can't be read is told of, and keeps no other from being sett
   assert.deepEqual(unread, { intentId: record.intentId, attemptId: "", outcome: "unsupported_version", money: "possible", next: "stop" });
 });
 
+test("a refusal whose body never ends holds no purchase", { timeout: 20_000 }, async (t) => {
+  let stalls = true;
+  const seller = await shop(t, (_, res, payment) => {
+    if (!payment) return priced(res);
+    if (stalls) return res.writeHead(500, { "content-type": "application/json" }).write('{"code":');
+    sold(res, payment);
+  });
+  const { payer, signer } = buyer({ leaseMs: 300 });
+  assert.equal((await thrown(payer.fetch(seller.url, { intent }))).code, "outcome_unknown");
+  stalls = false;
+  assert.equal(await (await payer.fetch(seller.url, { intent })).text(), "the report");
+  assert.equal(signer.calls, 1);
+});
+
 test("a hook for alerts that fails, at once or later, breaks nothing", async (t) => {
   const conflict = JSON.stringify({ code: "payment_identifier_conflict" });
   const seller = await shop(t, (_, res, payment) => (payment ? res.writeHead(409, { "content-type": "application/json" }).end(conflict) : priced(res)));
