@@ -204,13 +204,14 @@ test("an answer that was not read to its end is not delivered, and is had again"
 test("a success that says the payment is not settled is no delivery", async (t) => {
   const unsettled = Buffer.from(JSON.stringify({ success: false, transaction: "", network: NETWORK, errorReason: "socket hang up" })).toString("base64");
   const settled = Buffer.from(JSON.stringify({ success: true, transaction: `0x${"ab".repeat(32)}`, network: NETWORK })).toString("base64");
-  for (const [status, headers, body, code] of [
+  const rows = [
     [200, { "payment-response": unsettled }, "wait", "outcome_unknown"],
     [202, {}, '{"code":"payment_pending"}', "payment_in_flight"],
     [202, {}, '{"status":"processing","job":"1"}', "payment_in_flight"],
     [202, { "payment-response": settled }, '{"status":"processing","job":"1"}', "payment_in_flight"],
     [202, { "idempotency-replayed": "true" }, "", "outcome_unknown"],
-  ]) {
+  ];
+  await Promise.all(rows.map(async ([status, headers, body, code]) => {
     const seller = await shop(t, (_, res, payment) => {
       if (!payment) return priced(res);
       if (seller.done) return sold(res, payment);
@@ -223,7 +224,7 @@ test("a success that says the payment is not settled is no delivery", async (t) 
     seller.done = true;
     assert.equal(await (await payer.fetch(seller.url)).text(), "the report");
     assert.equal(signer.calls, 1, "the next identical call is the same purchase");
-  }
+  }));
 });
 
 test("a form is the same request each time it is made, as a body and in a Request", async (t) => {
