@@ -298,16 +298,11 @@ impl Policy {
                 };
                 let within = |error: Error| error.within(&path);
                 let terms = terms.map_err(within)?;
-                let terms = Terms {
-                    fee: self.fee(&terms),
-                    ..terms
-                };
                 let old = offers.required.is_some_and(|price| price.version != 2);
                 if matches!(chosen, Chosen::Offer(_)) && terms.shares.len() > 1 && old {
                     return Err(within(Error::new(Code::SplitUnsupported, "extra.fee_split")));
                 }
-                recipient::check(&terms, payer, self.recipients.as_deref()).map_err(within)?;
-                return Ok((chosen, terms));
+                return Ok((chosen, self.admit(terms, payer).map_err(within)?));
             }
         }
         let other_token = |rail: (Network, Address)| {
@@ -327,6 +322,19 @@ impl Policy {
             None => Code::NoSupportedOption,
         };
         Err(Error::new(code, "accepts"))
+    }
+
+    /// These terms with the most that their inclusion may cost, where the token and the recipients are the payer's to pay. Errors: `unknown_asset`,
+    /// `recipient_forbidden`.
+    pub fn admit(&self, terms: Terms, payer: &Address) -> Result<Terms, Error> {
+        if !self.rails().contains(&(terms.network.clone(), terms.asset)) {
+            return Err(Error::new(Code::UnknownAsset, "asset"));
+        }
+        recipient::check(&terms, payer, self.recipients.as_deref())?;
+        Ok(Terms {
+            fee: self.fee(&terms),
+            ..terms
+        })
     }
 
     /// Decides whether these terms may be signed now, given what the wallet spent. An amount of zero is within any cap.

@@ -43,3 +43,26 @@ fn a_cancellation_on_one_rail_opens_no_generation_on_another() {
     second.fetch(URL);
     assert_eq!(asked(&mut second, OTHER), here);
 }
+
+/// A payer that came to its journal with another secret, or with none.
+#[test]
+fn another_secret_on_the_same_journal_signs_for_the_same_nonce() {
+    let mut host = Host::with_chain();
+    host.fetch(URL);
+    let first = asked(&mut host, TOKEN);
+    host.on(r#"{"type":"answer","answer":{"transport":"timeout"}}"#);
+    // The window is over, the chain has not said so yet, and what was sent may still land.
+    host.now += 70;
+    host.secret = 8;
+    let read = host.fetch(URL);
+    assert_eq!(text(&read, "type"), "read_chain", "{}", read.to_text());
+    let evidence = chain_at(NOW + 40, SEPOLIA, &read, 0, None);
+    let latest = host.evidence(&evidence);
+    assert_eq!(text(&latest, "type"), "read_chain", "{}", latest.to_text());
+    let probe = host.evidence(&evidence);
+    assert_eq!(text(&probe, "type"), "send", "{}", probe.to_text());
+    let again = host.on(&price_of(TOKEN, 10_000, SELLER));
+    assert_eq!(text(&again, "type"), "sign", "{}", again.to_text());
+    let again = again.get("sign").unwrap().get("authorization").unwrap();
+    assert_eq!(text(again, "nonce"), first);
+}

@@ -221,6 +221,78 @@ fn recipients_and_time_of_what_is_above_hold() {
     );
 }
 
+/// The time ends while a signer, or a person, takes its own.
+#[test]
+fn nothing_is_signed_once_the_time_is_over() {
+    let end = NOW + 30;
+    let root = format!(r#"{{"id":"{ROOT}","expiresAt":{end}}}"#);
+    let until = |policy: &str| {
+        let mut host = host(policy, "");
+        let root = intend(&mut host, &root).unwrap();
+        (host, format!(r#"{{"parent":"{root}"}}"#))
+    };
+    let over = |effect: &Json| refused(effect, "intent_expired", "intent.expiresAt");
+
+    let (mut host, child) = until(CAPS);
+    let asked = meet(&mut host, URL, &child, 1);
+    host.now = end;
+    over(&host.on(&signed(&asked, &KEY)));
+    assert!(held(&host).is_empty());
+
+    let (mut host, child) = until(r#"{"perCall":"1","approve":true}"#);
+    assert_eq!(text(&meet(&mut host, URL, &child, 2), "type"), "ask");
+    host.now = end;
+    over(&host.on(r#"{"type":"approved","yes":true}"#));
+
+    // What was planned before a crash is decided anew after it.
+    let (mut host, child) = until(CAPS);
+    assert_eq!(text(&meet(&mut host, URL, &child, 1), "type"), "sign");
+    host.now = end;
+    over(&meet(&mut host, URL, &child, 1));
+    assert!(held(&host).is_empty());
+}
+
+#[test]
+fn what_was_planned_under_other_rules_is_not_signed() {
+    let else_where = "0x5Fc1434a59Cdf13c71CA74bF1A9344d2E9464FCe";
+    for (rules, code) in [
+        (r#"{"perCall":"9999"}"#.to_owned(), "over_cap"),
+        (
+            format!(r#"{{"perCall":"100000","recipients":["{else_where}"]}}"#),
+            "recipient_forbidden",
+        ),
+    ] {
+        let mut host = host(CAPS, "");
+        assert_eq!(text(&meet(&mut host, URL, BOUGHT, 10_000), "type"), "sign");
+        host.config = host.config.replace(CAPS, &rules);
+        assert_fails(&meet(&mut host, URL, BOUGHT, 10_000), code, "none");
+        assert!(held(&host).is_empty());
+        // Under the old rules it goes on, under the same nonce.
+        host.config = host.config.replace(&rules, CAPS);
+        assert_eq!(text(&meet(&mut host, URL, BOUGHT, 10_000), "type"), "sign");
+    }
+}
+
+#[test]
+fn a_yes_is_to_one_price() {
+    let policy = r#"{"perCall":"10000","approve":true,"maxWindow":60}"#;
+    let mut host = Host::new(policy, true);
+    host.fetch(URL);
+    assert_eq!(text(&host.on(&price(20_000, SELLER)), "type"), "ask");
+    let read = host.on(r#"{"type":"approved","yes":true}"#);
+    let asked = host.evidence(&chain("0x14a34", &read, 0, None));
+    assert_eq!(text(&asked, "type"), "sign", "{}", asked.to_text());
+    host.on(&signed(&asked, &KEY));
+    let read = host.on(r#"{"type":"answer","answer":{"status":503,"headers":{}}}"#);
+    assert_eq!(text(&read, "type"), "read_chain", "{}", read.to_text());
+    // Dead within the same call: the seller asks for another price, and the person is asked again.
+    host.now += 120;
+    let probe = host.evidence(&chain_at(NOW + 120, "0x14a34", &read, 0, None));
+    assert_eq!(text(&probe, "type"), "send", "{}", probe.to_text());
+    let again = host.on(&price(9_000_000, SELLER));
+    assert_eq!(text(&again, "type"), "ask", "{}", again.to_text());
+}
+
 #[test]
 fn a_child_widens_nothing() {
     let mut host = host(CAPS, "");

@@ -94,23 +94,13 @@ fn recovered_amount(state: &State, choice: &Choice, context: Context<'_>) -> Res
 /// cancelled elsewhere. Else two journals that came there on different ways would sign for two nonces.
 fn onto_rail(state: &mut State, terms: &Terms, context: Context<'_>) {
     let rail = rail_of(terms, context);
-    let intent_id = state.intent_id.clone();
     let Some(intent) = state.intent.as_mut() else {
         return;
     };
     if intent.rail.as_ref().is_none_or(|pinned| *pinned == rail) {
         return;
     }
-    let there = |attempt: &&Attempt| {
-        let signed = &attempt.authorization;
-        // A challenge dictates its nonce: such a one counts no generation of ours.
-        let derived = nonce(&intent_id, &rail, attempt.generation, 0, context);
-        let own = derived.is_ok_and(|derived| derived == signed.nonce());
-        (signed.asset(), signed.method()) == (rail.asset, rail.method)
-            && rail.network.chain_id() == Some(signed.chain_id())
-            && own == (rail.protocol == Protocol::X402)
-    };
-    let last = intent.attempts.iter().rev().find(there);
+    let last = intent.attempts_on(&rail).next_back();
     intent.generation = last.map_or(0, |last| {
         last.generation + u64::from(last.state == attempt::State::Cancelled)
     });
@@ -332,9 +322,14 @@ fn authorization(
     let payer = &context.config.payer;
     let (after, before) = window(state, terms, context);
     let rail = rail_of(terms, context);
-    let nonce = match &terms.dictated {
-        Some(dictated) => dictated.nonce,
-        None => nonce(&state.intent_id, &rail, generation(state), index, context)?,
+    let generation = generation(state);
+    let intent = state.intent.as_ref();
+    let signed = intent.and_then(|intent| intent.nonce_on(&rail, generation, index));
+    let nonce = match (&terms.dictated, signed) {
+        (Some(dictated), _) => dictated.nonce,
+        // Another secret would give another one, which could land beside it.
+        (None, Some(signed)) => signed,
+        (None, None) => nonce(&state.intent_id, &rail, generation, index, context)?,
     };
     Ok(match &terms.signing {
         Signing::Eip3009(domain) => {

@@ -27,6 +27,8 @@ pub(super) fn on_price(
         return Ok(fail(state, Code::Redirected.into()));
     }
     state.price = Some(offers::price(answer));
+    // A person says yes to one price.
+    state.approved = false;
     decide(state, context)
 }
 
@@ -161,7 +163,20 @@ pub(super) fn recheck(
     }
 }
 
-/// The person's answer. With approvers on the list it is what one of them signed. Errors: those of [`approve::granted`].
+/// Whether what is planned may still be signed: time went by since, and the rules may be others. What a person said yes to in the call that planned it
+/// is asked again. Errors: those of [`crate::policy::Policy::admit`] and of [`reasons`].
+pub(super) fn still_allowed(state: &State, context: Context<'_>) -> Result<bool, Error> {
+    let quote = state.intent()?.quote_of(state.current()?);
+    let quote = quote.ok_or_else(|| Error::new(Code::StateInvalid, "quotes"))?;
+    let (policy, payer) = (&context.config.policy, &context.config.payer);
+    let terms = policy.admit(quote.offered.terms()?, payer)?;
+    let besides = own_reservation(state);
+    let reasons = reasons(state, &terms, &besides, context)?;
+    Ok(reasons.is_empty() || approve::covering(state, &terms, &besides, context)?.is_some())
+}
+
+/// The person's answer, which took its time: everything is decided anew. With approvers on the list it is what one of them signed. Errors: those
+/// of [`approve::granted`] and of [`reasons`].
 pub(super) fn on_approved(
     state: &mut State,
     yes: bool,
@@ -179,5 +194,5 @@ pub(super) fn on_approved(
             state.granted = approval.cloned();
         }
     }
-    buy::inspect_or_plan(state, &choice, context)
+    decide(state, context)
 }

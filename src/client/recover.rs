@@ -2,8 +2,8 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    done, fail, hand_over, may_sign, persist, probe, recheck, retry, sign, split, take_over, told, Context,
-    Effect, Mode, Phase, State, Then,
+    done, fail, hand_over, may_sign, persist, price, probe, recheck, retry, sign, split, take_over, told,
+    Context, Effect, Mode, Phase, State, Then,
 };
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
@@ -28,8 +28,14 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
     };
     let signs = may_sign(state, context) && !state.intent()?.is_conflicted();
     match attempt.state {
-        attempt::State::Planned if signs && context.now < attempt.valid_before() => sign::begin(state),
-        // Its signature never became durable, so it was never sent.
+        attempt::State::Planned
+            if signs
+                && context.now < attempt.valid_before()
+                && price::still_allowed(state, context).unwrap_or(false) =>
+        {
+            sign::begin(state)
+        }
+        // Its signature never became durable, so it was never sent: what forbids it now is said of the price that comes next.
         attempt::State::Planned => Ok(sign::forget_unsigned(state, Then::Reenter, context)),
         attempt::State::Sent => settle(state, context),
         attempt::State::Paid => retry::fetch_answer(state, context),

@@ -2,7 +2,7 @@
 
 use super::buy::BACKDATED;
 use super::record::WalletChange;
-use super::{persist, Context, Effect, Failure, Phase, State, Then};
+use super::{persist, tree, Context, Effect, Failure, Phase, State, Then};
 use crate::attempt::{self, Attempt, Header};
 use crate::authorization::Method;
 use crate::erc1271::{self, Answer};
@@ -105,6 +105,10 @@ fn accept(state: &mut State, signature: String, context: Context<'_>) -> Result<
     let attempt = state.current()?;
     if context.now >= attempt.planned_at.saturating_add(length(attempt)) {
         return Ok(drop_unsigned(state, Code::ExpiredBeforeSend.into(), context));
+    }
+    if tree::is_over(state, context) {
+        let failure = Error::new(Code::IntentExpired, "intent.expiresAt");
+        return Ok(drop_unsigned(state, failure.into(), context));
     }
     let offered = state.intent()?.quote_of(attempt).map(|quote| &quote.offered);
     let challenge = offered.and_then(Offered::challenge);

@@ -84,6 +84,16 @@ pub(super) fn path(state: &State, context: Context<'_>) -> Vec<String> {
     path.into_iter().map(str::to_owned).collect()
 }
 
+/// Whether the time of the purchase, or of what is above it, is over.
+pub(super) fn is_over(state: &State, context: Context<'_>) -> bool {
+    let own = place(state, context).ok().flatten();
+    let path = path(state, context);
+    let above = path.iter().filter_map(|id| state.wallet.place(id));
+    own.iter()
+        .chain(above)
+        .any(|place| place.expires_at.is_some_and(|end| context.now >= end))
+}
+
 /// What the places above a purchase, its own included, say of its terms, beside what is held under another id than `besides`. Errors in this
 /// order: those of [`place`], `bad_lineage` (the payer's root is not above it), `intent_expired`, `recipient_forbidden`, and with nobody to ask
 /// `over_budget`, `drift_refused` and `over_cap`.
