@@ -22,6 +22,7 @@ mod drift;
 mod effect;
 mod hand_over;
 pub mod history;
+mod lost;
 mod offers;
 mod order;
 mod price;

@@ -27,6 +27,7 @@ mod tempo;
 mod verdict;
 
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::authorization::Authorization as Signed;
 use crate::eip3009::Authorization;
 use crate::error::{Error, Money};
@@ -407,7 +408,10 @@ fn paid(
         .filter(|(_, one)| transfer.is(&one.to, &one.value))
         .map(|(index, _)| index);
     let Some(index) = signed.next() else {
-        return Ok(wrong("terms_differ"));
+        return Ok(Verdict {
+            otherwise: Some(Amount::from_be_bytes(transfer.value)),
+            ..wrong("terms_differ")
+        });
     };
     if signed.next().is_some() {
         // Later windows of the same terms: paid as signed, and the logs can't tell by which of them.

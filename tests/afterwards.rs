@@ -132,6 +132,83 @@ fn a_lost_history_is_claimed() {
     assert_eq!(text(&report, "verdict"), "verified", "{}", report.to_text());
 }
 
+/// Somebody else's question, and another purchase of the same payer.
+fn another(host: &mut Host) -> Json {
+    let nothing = counterfoil::hex::encode(counterfoil::digest::sha256(b""));
+    host.start(&format!(
+        r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"another-00000000000001"}}}}"#
+    ));
+    host.on(&price(10_000, SELLER))
+}
+
+#[test]
+fn what_a_lost_history_cost_counts_while_it_stands() {
+    let policy = r#"{"perCall":"50000","maxWindow":60,"perWallet":[{"amount":"15000","window":86400}]}"#;
+    let mut host = Host::new(policy, true);
+    host.fetch(URL);
+    let read = host.on(&price(10_000, SELLER));
+    let used = chain(SEPOLIA, &read, 1, Some((SELLER, 10_000)));
+    assert_fails(&host.evidence(&used), "authorization_used", "proven");
+    assert_eq!(held(&host), ["settled 10000"]);
+    assert_fails(&another(&mut host), "over_wallet_cap", "none");
+    // Read again, once: final by now, and counted once.
+    host.intent("resume");
+    host.evidence(&used.replace("latest", "finalized"));
+    assert_eq!(held(&host), ["settled 10000"]);
+}
+
+#[test]
+fn what_a_lost_history_cost_is_free_again_where_it_is_gone() {
+    let mut host = Host::with_chain();
+    host.fetch(URL);
+    let read = host.on(&price(10_000, SELLER));
+    host.evidence(&chain(SEPOLIA, &read, 1, Some((SELLER, 10_000))));
+    let read = host.intent("resume");
+    let gone = chain_at(NOW + 30, SEPOLIA, &read, 0, None);
+    let latest = host.evidence(&gone);
+    assert_eq!(text(&latest, "type"), "read_chain", "{}", latest.to_text());
+    host.evidence(&gone);
+    assert_eq!(host.alerts.last().map(String::as_str), Some("payment_vanished"));
+    assert!(held(&host).is_empty());
+}
+
+/// What moved is not what is offered today: nobody signs a claim of what nobody knows.
+#[test]
+fn a_lost_history_on_other_terms_is_for_a_person() {
+    for (to, value, counts) in [
+        (SELLER, 12_000, "settled 12000"),
+        (TOKEN, 10_000, "settled 10000"),
+    ] {
+        let mut host = Host::with_chain();
+        host.fetch(URL);
+        let read = host.on(&price(10_000, SELLER));
+        let used = chain(SEPOLIA, &read, 1, Some((to, value)));
+        assert_fails(&host.evidence(&used), "paid_wrong_terms", "proven");
+        assert_eq!(held(&host), [counts]);
+        let used = used.replace("latest", "finalized");
+        host.intent("claim");
+        assert_fails(&host.evidence(&used), "paid_wrong_terms", "proven");
+        assert_fails(&host.intent("claim"), "paid_wrong_terms", "proven");
+        assert_fails(&host.fetch(URL), "paid_wrong_terms", "proven");
+    }
+}
+
+#[test]
+fn a_claim_stands_while_nothing_changes() {
+    let (mut host, _) = paid();
+    let asked = host.intent("claim");
+    host.on(&signed(&asked, &KEY));
+    let claimed = record(&host).get("claim").cloned();
+    let told = host.alerts.len();
+    host.now += 1_000;
+    for _ in 0..2 {
+        assert_eq!(text(&host.intent("resume"), "type"), "done");
+        assert_fails(&host.fetch(URL), "paid_not_delivered", "proven");
+    }
+    assert_eq!(record(&host).get("claim").cloned(), claimed);
+    assert_eq!(host.alerts.len(), told);
+}
+
 /// The journal was put back to an older copy, from before the payment. Nothing in it says so: the chain is read before anything is signed, and shows it.
 #[test]
 fn an_older_copy_of_the_journal_pays_nothing_again() {

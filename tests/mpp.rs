@@ -456,6 +456,27 @@ fn a_challenge_paid_before_this_journal_began() {
     assert_fails(&end, "authorization_used", "proven");
 }
 
+/// One challenge is one purchase: what was paid under it is no payment of another intent.
+#[test]
+fn a_challenge_that_another_intent_pays() {
+    let mut host = Host::with_chain();
+    host.fetch(URL);
+    let read = host.on(&once("c1"));
+    let asked = host.evidence(&chain(SEPOLIA, &read, 0, None));
+    host.on(&host::signed(&asked, &KEY));
+    host.on(TIMEOUT);
+    let nothing = counterfoil::hex::encode(counterfoil::digest::sha256(b""));
+    let second = |host: &mut Host, challenge: &str| {
+        host.start(&format!(
+            r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"second-000000000000001"}}}}"#
+        ));
+        host.on(challenge)
+    };
+    assert_fails(&second(&mut host, &once("c1")), "challenge_invalid", "none");
+    // One of its own is taken.
+    assert_eq!(text(&second(&mut host, &once("c2")), "type"), "read_chain");
+}
+
 #[test]
 fn the_same_id_with_other_terms_before_anything_is_signed() {
     let (mut host, read) = lost_answer();

@@ -507,6 +507,9 @@ fn paid_wrong_terms() {
         let end = host.evidence(&chain(SEPOLIA, &read, 1, Some((to, value))));
         assert_fails(&end, "paid_wrong_terms", "proven");
         assert_eq!(host.alerts, ["paid_wrong_terms"]);
+        // Nor is it given up as if nobody knew.
+        let released = host.intent("release");
+        assert_fails(&released, "paid_wrong_terms", "proven");
     }
 }
 

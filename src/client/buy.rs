@@ -1,16 +1,15 @@
 //! From the price to the signed bytes.
 
-use super::history::Token;
 use super::offers::{choose, Choice};
 use super::record::{Intent, Quote, Rail, Reservation, Status, WalletChange};
-use super::{approve, drift, order, recheck, recover, told, tree};
+use super::{approve, drift, lost, order, recover, told, tree};
 use super::{fail, persist, Context, Effect, Failure, Phase, State, Then};
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Part};
 use crate::authorization::{Authorization, Method};
 use crate::eip3009;
 use crate::error::{Code, Error, Money, Next};
-use crate::evidence::{self, Verdict, VerdictKind};
+use crate::evidence::{self, VerdictKind};
 use crate::intent;
 use crate::json::Json;
 use crate::permit2::Permit;
@@ -46,6 +45,11 @@ pub(super) fn inspect_or_plan(
             .flat_map(|intent| intent.siblings(&one.nonce()));
         siblings.any(|sibling| sibling.state == attempt::State::Cancelled)
     };
+    // One challenge is one purchase: what is paid under it for another intent is no payment of this one.
+    let elsewhere = |one: &Authorization| state.wallet.is_dictated_elsewhere(&one.nonce(), &state.intent_id);
+    if choice.terms.dictated.is_some() && planned.iter().any(elsewhere) {
+        return Err(Error::new(Code::ChallengeInvalid, "challenges"));
+    }
     // The nonce of a challenge is burnt for good: only another challenge brings another.
     if planned.iter().any(burnt) {
         return Ok(fail(
@@ -60,34 +64,10 @@ pub(super) fn inspect_or_plan(
     if planned.iter().any(fresh) && context.config.can_read(&choice.terms.network) {
         return inspect(state, choice, 0, "latest", context);
     }
-    if recovered(state, choice, &planned) {
-        return lost_history(state, choice, None, context);
+    if lost::recovered(state, &choice.terms, &planned).is_some() {
+        return lost::paid(state, choice, None, context);
     }
     plan(state, choice, context)
-}
-
-/// Whether one of the nonces is known to be used, by what was read of the payer's history.
-fn recovered(state: &State, choice: &Choice, planned: &[Authorization]) -> bool {
-    let token = Token {
-        network: choice.terms.network.clone(),
-        asset: choice.terms.asset,
-    };
-    let used = |one: &Authorization| state.wallet.holds(&token.reservation(&one.nonce()));
-    planned.iter().any(used)
-}
-
-/// What the wallet holds for the first of the nonces that is known to be used.
-fn recovered_amount(state: &State, choice: &Choice, context: Context<'_>) -> Result<Option<Amount>, Error> {
-    if !matches!(choice.terms.signing, Signing::Upto(_)) {
-        return Ok(None);
-    }
-    let token = Token {
-        network: choice.terms.network.clone(),
-        asset: choice.terms.asset,
-    };
-    let planned = authorizations(state, &choice.terms, context)?;
-    let held = |one: &Authorization| state.wallet.amount_of(&token.reservation(&one.nonce()));
-    Ok(planned.iter().find_map(held))
 }
 
 /// Another rail has nonces of its own, and generations of its own: they go on from what was signed there before, not from what was
@@ -146,7 +126,7 @@ pub(super) fn on_inspected(
         return Ok(fail(state, Code::ChainMismatch.into()));
     }
     let planned = authorizations(state, &choice.terms, context)?;
-    let recovered = recovered(state, &choice, &planned);
+    let recovered = lost::recovered(state, &choice.terms, &planned).is_some();
     let (part, last) = (state.part, state.part + 1 == planned.len());
     let authorization = planned.into_iter().nth(part);
     let authorization = authorization.ok_or_else(|| Error::new(Code::StateInvalid, "part"))?;
@@ -160,7 +140,7 @@ pub(super) fn on_inspected(
     match verdict.verdict {
         VerdictKind::NotYet | VerdictKind::Dead if taken => ended(Code::UsedOrCancelled),
         // A source that has forgotten what was read of it before.
-        VerdictKind::NotYet | VerdictKind::Dead if recovered => lost_history(state, &choice, None, context),
+        VerdictKind::NotYet | VerdictKind::Dead if recovered => lost::paid(state, &choice, None, context),
         VerdictKind::NotYet | VerdictKind::Dead if last => plan(state, &choice, context),
         VerdictKind::NotYet | VerdictKind::Dead => inspect(state, &choice, part + 1, "latest", context),
         VerdictKind::Cancelled if choice.terms.dictated.is_some() => ended(Code::UsedOrCancelled),
@@ -181,11 +161,11 @@ pub(super) fn on_inspected(
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled if part == 0 && !taken => {
             inspect(state, &choice, 0, "finalized", context)
         }
-        VerdictKind::Paid => lost_history(state, &choice, Some(&verdict), context),
+        VerdictKind::Paid => lost::paid(state, &choice, Some(&verdict), context),
         VerdictKind::PaidWrongTerms => {
             let finding = told::finding(state, Code::AuthorizationUsed);
             state.alerts.push(finding);
-            lost_history(state, &choice, Some(&verdict), context)
+            lost::paid(state, &choice, Some(&verdict), context)
         }
         VerdictKind::Cancelled | VerdictKind::UsedOrCancelled => ended(Code::UsedOrCancelled),
         // Nothing was signed here, and nothing is while the chain can't be read.
@@ -194,47 +174,6 @@ pub(super) fn on_inspected(
             Failure::from(Code::EvidenceUnreadable).money(Money::None),
         )),
     }
-}
-
-/// The nonce was used, by what was read now or before, and this journal does not know by which signature: paid, not delivered, with a claim.
-fn lost_history(
-    state: &mut State,
-    choice: &Choice,
-    verdict: Option<&Verdict>,
-    context: Context<'_>,
-) -> Result<Effect, Error> {
-    let mut intent = intent_for(state, choice, context)?;
-    intent.status = Status::PaidNotDelivered;
-    let claim = told::claim(
-        &intent,
-        choice.quote_hash,
-        verdict.and_then(|verdict| verdict.transaction.clone()),
-        "history_lost",
-        context.now,
-    );
-    let part = u64::try_from(state.part).ok().filter(|part| *part > 0);
-    // With scheme `upto` less may have moved than is offered.
-    let amount = match verdict {
-        Some(verdict) => verdict.amount,
-        None => recovered_amount(state, choice, context)?,
-    };
-    let claim = claim
-        .with_some("part", part.map(Json::number))
-        .with_some("amount", amount.map(|amount| amount.to_json()));
-    // What a recovery wrote down was final. And a transaction that is not known by its hash is found by its memo for a while only: a later read that
-    // finds nothing says nothing.
-    let again = verdict.filter(|_| choice.terms.signing.method() != Method::Tempo);
-    intent.claim = Some(match again {
-        Some(verdict) => recheck::with_finality(claim, verdict),
-        None => claim,
-    });
-    state.intent = Some(intent);
-    Ok(persist(
-        state,
-        None,
-        Then::Fail(Code::AuthorizationUsed.into()),
-        context,
-    ))
 }
 
 fn generation(state: &State) -> u64 {
@@ -447,6 +386,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         to: choice.terms.shares.clone(),
     };
     let besides = intent.reservation();
+    let nonce = authorization.nonce();
     let approval = approve::covering(state, &choice.terms, &besides, context)?;
     let place = tree::place(state, context)?;
     let call = drift::signed(&intent.request, &authorization, context)?;
@@ -481,6 +421,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         call,
         place,
         approved: state.granted.clone(),
+        nonce: choice.terms.dictated.is_some().then_some(nonce),
     }));
     state.intent = Some(intent);
     if accumulating {

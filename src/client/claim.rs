@@ -1,7 +1,9 @@
 //! The claim of a purchase that was paid and not delivered: put together from the record, signed, written down, handed over.
 
 use super::record::{Intent, Rail, Status};
-use super::{buy, done, fail, persist, retry, sign, told, Context, Effect, Failure, Phase, State, Then};
+use super::{
+    buy, done, fail, lost, persist, retry, sign, told, Context, Effect, Failure, Phase, State, Then,
+};
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt, Slot};
@@ -48,6 +50,8 @@ fn refusal(state: &State, context: Context<'_>) -> Option<Failure> {
         Status::Open if is(attempt::State::Paid) => {
             Some(Failure::from(Code::PaymentInFlight).money(Money::Proven))
         }
+        // What moved is not what was offered: a claim would say what nobody knows.
+        _ if lost::is_otherwise(intent) => Some(Code::PaidWrongTerms.into()),
         _ if intent.claim.is_none() || moved_nothing(intent) => Some(Code::ClaimUnpaid.into()),
         // Of a transaction the memo alone does not say when to look for it.
         _ if is_on_tempo(intent) && paid(intent).is_none() => {

@@ -101,6 +101,9 @@ pub fn page(
             put: recovered(payer, token, one, now).to_canonical()?,
         });
         if one.how != How::Cancelled {
+            wallet
+                .entries
+                .retain(|entry| entry.id != token.reservation(&one.nonce));
             wallet.entries.push(Reservation {
                 id: token.reservation(&one.nonce),
                 spent: Spent {
@@ -115,6 +118,7 @@ pub fn page(
                 call: None,
                 place: None,
                 approved: None,
+                nonce: None,
             });
         }
     }

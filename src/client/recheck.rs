@@ -3,6 +3,7 @@
 //! Where its block was replaced the payment is unknown again: the amount is held as before, a claim that rested on it is gone, and
 //! somebody is told. An answer that was had stays had.
 
+use super::history::Token;
 use super::record::{Intent, Status, WalletChange};
 use super::{
     begin as begin_again, buy, persist, recover, split, told, Context, Effect, Mode, Phase, State, Then,
@@ -70,22 +71,22 @@ pub(super) fn on_evidence(
 ) -> Result<Effect, Error> {
     let (authorizations, chain) = subject(state, context)?;
     let verdict = evidence::resolve_signed(&authorizations, &chain, evidence);
+    let token = Token {
+        network: chain.network.clone(),
+        asset: chain.asset,
+    };
+    let found = authorizations.first().map(|one| token.reservation(&one.nonce()));
+    let vanished = |state: &mut State| vanished(state, found, &verdict, evidence, context);
     state.read = true;
     match verdict.verdict {
         VerdictKind::Paid | VerdictKind::PaidWrongTerms => stands(state, &verdict, evidence, context),
-        VerdictKind::Dead => vanished(state, &verdict, evidence, context),
-        VerdictKind::Cancelled if verdict.next == Next::SafeToResign => {
-            vanished(state, &verdict, evidence, context)
-        }
+        VerdictKind::Dead => vanished(state),
+        VerdictKind::Cancelled if verdict.next == Next::SafeToResign => vanished(state),
         // The final block lies behind the one in which it was seen.
         _ if tag == "finalized" => read(state, "latest", context),
         // A cancellation has come in its place, and may be replaced in turn.
-        VerdictKind::UsedOrCancelled if verdict.is_provisional() => {
-            vanished(state, &verdict, evidence, context)
-        }
-        VerdictKind::NotYet if !lags(seen_at(state, &authorizations, &chain), evidence) => {
-            vanished(state, &verdict, evidence, context)
-        }
+        VerdictKind::UsedOrCancelled if verdict.is_provisional() => vanished(state),
+        VerdictKind::NotYet if !lags(seen_at(state, &authorizations, &chain), evidence) => vanished(state),
         _ => begin_again(state, context),
     }
 }
@@ -167,9 +168,10 @@ pub(super) fn forget(state: &mut State) -> Result<(), Error> {
     Ok(())
 }
 
-/// It is not there any more.
+/// It is not there any more. What the journal did not know before it was seen, the wallet holds under the id `found`.
 fn vanished(
     state: &mut State,
+    found: Option<String>,
     verdict: &Verdict,
     evidence: &[Json],
     context: Context<'_>,
@@ -178,7 +180,12 @@ fn vanished(
     forget(state)?;
     match verdict.verdict {
         // Nothing of it is in this journal: the next purchase looks at the nonce anew.
-        _ if !known => Ok(persist(state, None, Then::Reenter, context)),
+        _ if !known => Ok(persist(
+            state,
+            found.map(WalletChange::Release),
+            Then::Reenter,
+            context,
+        )),
         VerdictKind::Dead => recover::on_void(state, attempt::State::Dead, verdict, evidence, context),
         VerdictKind::Cancelled => {
             recover::on_void(state, attempt::State::Cancelled, verdict, evidence, context)

@@ -2,8 +2,8 @@
 
 use super::record::{close_siblings, Intent, Status, WalletChange};
 use super::{
-    done, fail, hand_over, may_sign, persist, price, probe, recheck, retry, sign, split, take_over, told,
-    Context, Effect, Mode, Phase, State, Then,
+    done, fail, hand_over, lost, may_sign, persist, price, probe, recheck, retry, sign, split, take_over,
+    told, Context, Effect, Mode, Phase, State, Then,
 };
 use crate::amount::Amount;
 use crate::attempt::{self, Attempt};
@@ -22,6 +22,9 @@ pub(super) fn reenter(state: &mut State, context: Context<'_>) -> Result<Effect,
     let Some(attempt) = state.intent()?.current().cloned() else {
         // Written down and never signed for, or known to be used by a signature that was lost.
         return match state.intent()?.status {
+            Status::PaidNotDelivered if lost::is_otherwise(state.intent()?) => {
+                Ok(fail(state, Code::PaidWrongTerms.into()))
+            }
             Status::PaidNotDelivered => Ok(fail(state, Code::AuthorizationUsed.into())),
             _ => Ok(probe(state, context)),
         };
@@ -78,19 +81,15 @@ pub(super) fn release(state: &mut State, context: Context<'_>) -> Result<Effect,
     let Some(intent) = state.intent.as_mut() else {
         return Ok(fail(state, Code::IntentUnknown.into()));
     };
-    let paid = intent.status == Status::PaidNotDelivered
-        || intent
-            .current()
-            .is_some_and(|attempt| attempt.state == attempt::State::Paid);
+    let is = |intent: &Intent, wanted| intent.current().is_some_and(|attempt| attempt.state == wanted);
+    let paid = intent.status == Status::PaidNotDelivered || is(intent, attempt::State::Paid);
     match intent.status {
         Status::Delivered => Ok(done(state, "delivered")),
         Status::Released => Ok(done(state, "released")),
-        Status::Open
-            if intent
-                .current()
-                .is_some_and(|attempt| attempt.state == attempt::State::PartlyPaid) =>
-        {
-            Ok(fail(state, Code::PartlyPaid.into()))
+        // For a person: there is nothing that a claim could say.
+        Status::Open if is(intent, attempt::State::PartlyPaid) => Ok(fail(state, Code::PartlyPaid.into())),
+        Status::Open if is(intent, attempt::State::WrongTerms) => {
+            Ok(fail(state, Code::PaidWrongTerms.into()))
         }
         Status::Open if !paid && !intent.all_void() => {
             Ok(fail(state, retry::unresolved_failure(state, context)))

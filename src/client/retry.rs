@@ -7,6 +7,7 @@ use crate::attempt;
 use crate::attempt::Attempt;
 use crate::error::{Code, Error, Money, Next};
 use crate::evidence::VerdictKind;
+use crate::json::Json;
 use crate::quote::Protocol;
 use crate::time::Seconds;
 
@@ -186,9 +187,18 @@ pub(super) fn fetch_answer(state: &mut State, context: Context<'_>) -> Result<Ef
         (false, true) => "answer_not_had",
         (false, false) => "past_retention",
     };
-    intent.claim = Some(told::claim(intent, quote_hash, transaction, why, context.now));
-    let finding = told::finding(state, Code::PaidNotDelivered);
-    state.alerts.push(finding);
+    let claim = told::claim(intent, quote_hash, transaction, why, context.now);
+    // While nothing changed it is the same claim: what was signed for it stands, and nobody is told again.
+    let same = |held: &Json| {
+        ["quoteHash", "transaction", "why"]
+            .iter()
+            .all(|name| held.get(name) == claim.get(name))
+    };
+    if !intent.claim.as_ref().is_some_and(same) {
+        intent.claim = Some(claim);
+        let finding = told::finding(state, Code::PaidNotDelivered);
+        state.alerts.push(finding);
+    }
     let then = match mode {
         Mode::Resume => Then::Done("paid_not_delivered".to_owned()),
         _ if conflicted => Then::Fail(conflict_failure(state)),

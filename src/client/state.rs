@@ -281,6 +281,7 @@ fn change_to_json(change: &WalletChange) -> Json {
         }
         WalletChange::Release(id) => Json::object([("release", Json::text(id.as_str()))]),
         WalletChange::Hold(reservation) => Json::object([("hold", reservation.to_json())]),
+        WalletChange::Found(reservation) => Json::object([("found", reservation.to_json())]),
         WalletChange::Place(place) => Json::object([("place", place.to_json())]),
         WalletChange::Ask(request) => Json::object([("ask", request.clone())]),
     }
@@ -298,6 +299,9 @@ fn change_from_json(json: &Json) -> Result<WalletChange, Error> {
     }
     if let Some(reservation) = json.read_opt("hold", Reservation::from_json)? {
         return Ok(WalletChange::Hold(Box::new(reservation)));
+    }
+    if let Some(reservation) = json.read_opt("found", Reservation::from_json)? {
+        return Ok(WalletChange::Found(Box::new(reservation)));
     }
     if let Some(place) = json.read_opt("place", Place::from_json)? {
         return Ok(WalletChange::Place(place));

@@ -406,7 +406,13 @@ fn paid(
         .filter(|(_, permit)| signed(permit))
         .map(|(index, _)| index);
     let found = match (paid.next(), paid.next()) {
-        (None, _) => Verdict::new(VerdictKind::PaidWrongTerms, &[limits, &["terms_differ"]].concat()),
+        (None, _) => Verdict {
+            otherwise: match moved {
+                [(_, only)] => Some(Amount::from_be_bytes(only.value)),
+                _ => None,
+            },
+            ..Verdict::new(VerdictKind::PaidWrongTerms, &[limits, &["terms_differ"]].concat())
+        },
         (Some(index), None) => Verdict {
             index: Some(index),
             ..Verdict::new(VerdictKind::Paid, limits)

@@ -59,6 +59,8 @@ pub struct Verdict {
     pub position: Option<(u64, u64)>,
     /// How much moved, where less could than was signed for: scheme `upto`.
     pub amount: Option<Amount>,
+    /// How much moved on other terms than were signed, where that is known.
+    pub otherwise: Option<Amount>,
     /// What the transaction's inclusion cost the payer in the same token, where its receipt shows that. Only on Tempo.
     pub fee: Option<Amount>,
     /// Where money moved again for the same, in the order of the chain: `(transaction, place)` of each further transfer on the same terms.
@@ -90,6 +92,7 @@ impl Verdict {
             transaction: None,
             position: None,
             amount: None,
+            otherwise: None,
             fee: None,
             again: Vec::new(),
             index: None,

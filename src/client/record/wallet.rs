@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::amount::Amount;
 use crate::drift::Mark;
 use crate::error::Error;
+use crate::hex;
 use crate::json::Json;
 use crate::policy::{Spent, SpentState, MAX_CAP_WINDOW};
 use crate::sorting::{map, set};
@@ -29,6 +30,8 @@ pub struct Reservation {
     pub call: Option<Mark>,
     /// The approval itself, where it came with this call. Goes with a change, too.
     pub approved: Option<Json>,
+    /// The nonce that a challenge dictated: no other intent may take it for its own.
+    pub nonce: Option<[u8; 32]>,
 }
 
 impl Reservation {
@@ -53,6 +56,7 @@ impl Reservation {
         .with_some("call", self.call.map(|call| call.to_json()))
         .with_some("place", self.place.as_ref().map(Place::to_json))
         .with_some("approved", self.approved.clone())
+        .with_some("nonce", self.nonce.map(|nonce| Json::text(hex::encode(nonce))))
     }
 
     /// The intent that it is for; of a payment that was recovered, its id; of a sum, the intent right above those that it is of, or nothing.
@@ -74,6 +78,7 @@ impl Reservation {
             place: json.read_opt("place", Place::from_json)?,
             call: json.read_opt("call", Mark::from_json)?,
             approved: json.get("approved").cloned(),
+            nonce: json.read_opt("nonce", Json::as_hex)?,
         })
     }
 }
@@ -91,6 +96,8 @@ pub enum WalletChange {
     Release(String),
     /// What was taken for spent is unknown again, and held as before; what is in a sum by now is held beside it.
     Hold(Box<Reservation>),
+    /// The chain tells of a payment under a nonce that nothing here was known for.
+    Found(Box<Reservation>),
     /// Where an intent stands in a tree, or that its budget was narrowed.
     Place(Place),
     /// What a person is asked, in the place of an earlier question about the same intent.
@@ -165,6 +172,10 @@ impl Wallet {
             WalletChange::Release(id) => {
                 self.entries.retain(|entry| entry.id != *id);
             }
+            WalletChange::Found(found) => {
+                self.entries.retain(|entry| entry.id != found.id);
+                self.entries.push(Reservation::clone(found));
+            }
             WalletChange::Hold(held) => {
                 let found = self.entries.iter_mut().find(|entry| entry.id == held.id);
                 match found {
@@ -209,10 +220,10 @@ impl Wallet {
         self.entries.iter().any(|entry| entry.id == id)
     }
 
-    /// The amount that is held or was spent under this id.
-    pub fn amount_of(&self, id: &str) -> Option<Amount> {
-        let entry = self.entries.iter().find(|entry| entry.id == id);
-        entry.map(|entry| entry.spent.amount)
+    /// Whether another intent pays the challenge that this nonce is of.
+    pub fn is_dictated_elsewhere(&self, nonce: &[u8; 32], intent_id: &str) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| entry.nonce.as_ref() == Some(nonce) && entry.intent_id() != intent_id)
     }
 
     /// Keeps a place. One that is known stays where it is, and its budget only narrows.
