@@ -19,6 +19,7 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::secp256k1;
 use crate::time::Seconds;
+use crate::tree;
 
 /// The kind of document.
 pub const TYPE: &str = "counterfoil/hand-over";
@@ -71,6 +72,32 @@ impl Slot {
     }
 }
 
+/// What stands above the intent in its tree, and holds for whoever goes on with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Nobody else may be paid.
+    pub recipients: Option<Vec<Address>>,
+    /// The first second at which nothing is signed any more.
+    pub expires_at: Option<Seconds>,
+}
+
+impl Limits {
+    fn to_json(&self) -> Option<Json> {
+        let list = |list: &Vec<Address>| Json::Array(list.iter().map(Address::to_json).collect());
+        let limits = Json::object([])
+            .with_some("recipients", self.recipients.as_ref().map(list))
+            .with_some("expiresAt", self.expires_at.map(Json::number));
+        (*self != Limits::default()).then_some(limits)
+    }
+
+    fn from_json(json: &Json) -> Result<Limits, Error> {
+        Ok(Limits {
+            recipients: json.read_opt("recipients", tree::recipients)?,
+            expires_at: json.read_opt("expiresAt", Json::as_u64)?,
+        })
+    }
+}
+
 /// A hand-over without its signature.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HandOver {
@@ -90,6 +117,8 @@ pub struct HandOver {
     pub to: String,
     /// The most that the intent may cost from here on.
     pub budget: Amount,
+    /// Whom it may pay and until when, where what is above it says so.
+    pub limits: Limits,
     /// The caller's own id, when one was given.
     pub id: Option<String>,
     /// Display only.
@@ -145,6 +174,7 @@ impl HandOver {
             from: json.read("from", |name| actor(name.as_str()?))?,
             to: json.read("to", |name| actor(name.as_str()?))?,
             budget: json.read("budget", Amount::from_json)?,
+            limits: json.read_opt("limits", Limits::from_json)?.unwrap_or_default(),
             id: json.read_opt("id", Json::as_string)?,
             purpose: json.read_opt("purpose", Json::as_string)?,
             scope: json.read("scope", Json::as_string)?,
@@ -231,6 +261,7 @@ impl HandOver {
             ("to", Json::text(self.to.as_str())),
             ("budget", self.budget.to_json()),
         ])
+        .with_some("limits", self.limits.to_json())
         .with_some("id", self.id.clone().map(Json::String))
         .with_some("purpose", self.purpose.clone().map(Json::String))
         .with("scope", Json::text(self.scope.as_str()))

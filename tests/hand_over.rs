@@ -765,3 +765,48 @@ fn a_bundle_with_what_was_given_holds_together() {
     assert_eq!(text(signature, "state"), "not_checked");
     assert!(checks.iter().all(|check| text(check, "state") != "fail"));
 }
+
+/// What stands above an intent goes with it: whoever takes it elsewhere knows nothing of the tree.
+#[test]
+fn the_limits_of_the_tree_go_with_it() {
+    let mut a = worker("a");
+    let end = NOW + 20;
+    let root = format!(
+        r#"{{"config":{},"now":{NOW},"start":{{"mode":"fetch","intent":{{"id":"root-000000000000000001","budget":"12000","recipients":["{SELLER}"],"expiresAt":{end}}}}}}}"#,
+        a.config
+    );
+    let root = wasm::call("clientIntend", &root, None, None).unwrap();
+    a.persisted(&root);
+    let nothing = hex::encode(counterfoil::digest::sha256(b""));
+    let start = |more: &str| {
+        format!(
+            r#"{{"mode":"fetch","request":{{"method":"GET","url":"{URL}","bodySha256":"{nothing}"}},"intent":{{"id":"{ID}"{more}}}}}"#
+        )
+    };
+    let parent = format!(r#","parent":"{}""#, text(&root, "intentId"));
+    a.start(&start(&parent));
+    let effect = a.on(&price(10_000, SELLER));
+    assert_eq!(text(&unused(&mut a, effect), "type"), "sign");
+    a.on(r#"{"type":"sign_failed"}"#);
+    let document = given(&mut a, "b", "");
+    let limits = document.get("limits").unwrap();
+    assert_eq!(text(&document, "budget"), "12000");
+    assert_eq!(
+        limits.to_text(),
+        format!(r#"{{"recipients":["{SELLER}"],"expiresAt":{end}}}"#)
+    );
+
+    let mut b = worker("b");
+    taken(&mut b, &document);
+    let other = "0x5Fc1434a59Cdf13c71CA74bF1A9344d2E9464FCe";
+    for (amount, to, code) in [
+        (10_000, other, "recipient_forbidden"),
+        (12_001, SELLER, "over_cap"),
+    ] {
+        b.start(&start(""));
+        assert_fails(&b.on(&price(amount, to)), code, "none");
+    }
+    b.now = end;
+    b.start(&start(""));
+    assert_fails(&b.on(&price(10_000, SELLER)), "intent_expired", "none");
+}

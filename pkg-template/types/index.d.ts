@@ -119,7 +119,7 @@ export interface Policy {
    */
   drift?: DriftRule | { nearRepeat?: DriftRule; newRecipient?: DriftRule; priceStep?: DriftRule; capApproach?: DriftRule; split?: DriftRule; threshold?: Amount };
   /**
-   * Asked before anything is signed, for what a cap or a budget would refuse. With `approvers` a yes is what one of them signed: anything else is
+   * Asked before anything is signed, for what a cap or a budget would refuse, and again for another price of the same call. With `approvers` a yes is what one of them signed: anything else is
    * `approval_untrusted`.
    */
   approve?: (r: ApprovalRequest) => Promise<boolean | Approval> | boolean | Approval;

@@ -105,10 +105,15 @@ fn expires_in(state: &State) -> Seconds {
     state.start.expires_in.unwrap_or(EXPIRES_IN)
 }
 
-/// What may be spent from here on: never more than may be spent here. Errors: `hand_over_wider`, `missing_field`.
+/// What may be spent from here on: never more than may be spent here, and than is left of every budget above. Errors: `hand_over_wider`, `missing_field`.
 fn budget(state: &State, context: Context<'_>) -> Result<Amount, Error> {
     let recorded = state.intent()?.budget;
-    let allowed = recorded.into_iter().chain(context.config.policy.cap()).min();
+    let left = tree::left(state, context);
+    let allowed = recorded
+        .into_iter()
+        .chain(context.config.policy.cap())
+        .chain(left)
+        .min();
     match (state.start.budget, allowed) {
         (Some(asked), Some(allowed)) if asked > allowed => Err(Error::new(Code::HandOverWider, "budget")),
         (asked, allowed) => asked
@@ -220,6 +225,7 @@ fn gathered(state: &State, reads: Vec<Json>, context: Context<'_>) -> Result<Han
         from: context.config.actor.clone(),
         to: to(state)?.to_owned(),
         budget: budget(state, context)?,
+        limits: tree::limits(state, context),
         id: intent.id.clone(),
         purpose: intent.purpose.clone(),
         scope: intent.scope.clone(),
@@ -277,7 +283,7 @@ pub(super) fn on_signed(
     intent.budget = Some(hand_over.budget);
     intent.handed = Some(Handed::of(&hand_over, None)?);
     state.draft = Some(hand_over.to_json(signature.as_deref())?);
-    let place = tree::handed(state, hand_over.budget, context)?;
+    let place = tree::handed(state, &hand_over, context)?;
     Ok(persist(
         state,
         Some(WalletChange::Place(place)),

@@ -280,7 +280,7 @@ fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Ef
     let intent = state.intent()?;
     let reservation = Reservation {
         call: drift::mark(&intent.request, context)?,
-        place: Some(tree::handed(state, given.budget, context)?),
+        place: Some(tree::handed(state, given, context)?),
         ..intent.held(context.now)?
     };
     let change = WalletChange::Reserve(Box::new(reservation));
@@ -290,7 +290,7 @@ fn adopt(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Ef
 /// From here on it is this actor's to sign for.
 fn take(state: &mut State, given: &HandOver, context: Context<'_>) -> Result<Effect, Error> {
     note(state, given, Some(context.now))?;
-    let change = WalletChange::Place(tree::handed(state, given.budget, context)?);
+    let change = WalletChange::Place(tree::handed(state, given, context)?);
     Ok(persist(
         state,
         Some(change),

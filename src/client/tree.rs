@@ -6,8 +6,10 @@
 use super::effect::{Record, Write};
 use super::record::{self, Intent, Reservation, Wallet, WalletChange};
 use super::{drift, Config, Context, Start, State};
+use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::{Code, Error};
+use crate::hand_over::{HandOver, Limits};
 use crate::intent;
 use crate::policy::{passes, Decision, Spent};
 use crate::time::Seconds;
@@ -86,12 +88,9 @@ pub(super) fn path(state: &State, context: Context<'_>) -> Vec<String> {
 
 /// Whether the time of the purchase, or of what is above it, is over.
 pub(super) fn is_over(state: &State, context: Context<'_>) -> bool {
-    let own = place(state, context).ok().flatten();
-    let path = path(state, context);
-    let above = path.iter().filter_map(|id| state.wallet.place(id));
-    own.iter()
-        .chain(above)
-        .any(|place| place.expires_at.is_some_and(|end| context.now >= end))
+    limits(state, context)
+        .expires_at
+        .is_some_and(|end| context.now >= end)
 }
 
 /// What the places above a purchase, its own included, say of its terms, beside what is held under another id than `besides`. Errors in this
@@ -156,9 +155,50 @@ pub(super) fn decide(
     Ok(decisions)
 }
 
-/// The place of an intent that goes to another actor, or came from one, with what it may cost from here on. A parent that is not known here bounds
-/// nothing: the hand-over's budget does.
-pub(super) fn handed(state: &State, budget: Amount, context: Context<'_>) -> Result<Place, Error> {
+/// The places from the purchase up to its root that limit anything.
+fn limiting(state: &State, context: Context<'_>) -> Vec<Place> {
+    let own = place(state, context).ok().flatten();
+    let path = path(state, context);
+    let known = |id: &String| match &own {
+        Some(own) if own.intent_id == *id => Some(own.clone()),
+        _ => state.wallet.place(id).cloned(),
+    };
+    path.iter().filter_map(known).collect()
+}
+
+/// What is left for the purchase of every budget on its path, without what it holds itself; nothing where there is none.
+pub(super) fn left(state: &State, context: Context<'_>) -> Option<Amount> {
+    let (wallet, own) = (&state.wallet, place(state, context).ok().flatten());
+    let paths = wallet.paths(own.as_ref());
+    let left = |place: &Place| {
+        let below = |id| {
+            paths
+                .of(id)
+                .is_ok_and(|path| path.contains(&place.intent_id.as_str()))
+        };
+        let entries = wallet.entries.iter();
+        let others = entries.filter(|entry| entry.intent_id() != state.intent_id && below(entry.intent_id()));
+        let spent = others.fold(Amount::ZERO, |sum, entry| sum.saturating_add(entry.spent.amount));
+        Some(place.budget?.checked_sub(spent).unwrap_or(Amount::ZERO))
+    };
+    limiting(state, context).iter().filter_map(left).min()
+}
+
+/// Whom everything on the path lets be paid, and until when.
+pub(super) fn limits(state: &State, context: Context<'_>) -> Limits {
+    let places = limiting(state, context);
+    let lists = places.iter().filter_map(|place| place.recipients.clone());
+    let both =
+        |some: Vec<Address>, other: Vec<Address>| some.into_iter().filter(|to| other.contains(to)).collect();
+    Limits {
+        recipients: lists.reduce(both),
+        expires_at: places.iter().filter_map(|place| place.expires_at).min(),
+    }
+}
+
+/// The place of an intent that goes to another actor, or came from one, with what it may cost from here on, whom it may pay and until when. A parent that
+/// is not known here bounds nothing: the hand-over does.
+pub(super) fn handed(state: &State, given: &HandOver, context: Context<'_>) -> Result<Place, Error> {
     let intent = state.intent()?;
     let paths = state.wallet.paths(None);
     let known = |parent: &&String| paths.of(parent).is_ok();
@@ -167,9 +207,10 @@ pub(super) fn handed(state: &State, budget: Amount, context: Context<'_>) -> Res
         parent: intent.parent.as_ref().filter(known).cloned(),
         purpose: intent.purpose.clone(),
         actor: context.config.named_actor().map(str::to_owned),
-        budget: Some(budget),
+        budget: Some(given.budget),
+        recipients: given.limits.recipients.clone(),
+        expires_at: given.limits.expires_at,
         at: context.now,
-        ..Place::default()
     })
 }
 
