@@ -186,8 +186,8 @@ export function wrapFetch(fetch, payer) {
 /** Under this name a request brings its own `fetch`. */
 const carrier = Symbol("fetch");
 
-/** Headers in which identical calls may differ. */
-const TRACE = ["traceparent", "tracestate", "baggage"];
+/** What a client's middleware says of the call itself: it asks for the same, in nobody else's name. */
+const TRACE = ["traceparent", "tracestate", "baggage", "b3", "request-id", "x-request-id", "correlation-id", "x-correlation-id", "x-amzn-trace-id", "x-cloud-trace-context", "user-agent"];
 
 /** An intent and all that descend from it. */
 function familyOf(root, all, places) {

@@ -102,7 +102,7 @@ test("an answer to another's credentials is not shared, free or paid; what trace
     assert.equal(signer.calls, url === seller.url ? 3 : 0);
   }
   const { payer, signer } = buyer();
-  const traced = (n) => ({ headers: { traceparent: `00-${"a".repeat(32)}-${n.repeat(16)}-01` } });
+  const traced = (n) => ({ headers: { traceparent: `00-${"a".repeat(32)}-${n.repeat(16)}-01`, "X-Request-Id": n } });
   await Promise.all(["1", "2"].map(async (n) => (await payer.fetch(seller.url, traced(n))).text()));
   assert.equal(signer.calls, 1);
 });
