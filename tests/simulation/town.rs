@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use alloy_primitives::U256;
 use counterfoil::client::{self, Config, Context, Effect, Event, Start, State, Step};
 use counterfoil::json::{self, Json};
 use counterfoil::mpp::credential;
@@ -849,6 +850,7 @@ impl Town {
     fn books(&mut self) -> Result<(), String> {
         for journal in 0..JOURNALS {
             let (mut settled, mut moved) = (0, 0);
+            let mut found = BTreeSet::new();
             for buyer in 0..self.keys.len() {
                 let key = format!("wallet/{}", self.configs[buyer].payer);
                 let Some((_, wallet)) = self.journals[journal].rows.get(&key) else {
@@ -856,15 +858,29 @@ impl Town {
                 };
                 let wallet = json::parse(wallet).unwrap();
                 for entry in wallet.get("entries").unwrap().as_array().unwrap() {
-                    settled += text(entry, "amount").parse::<u64>().unwrap();
+                    let amount = text(entry, "amount").parse::<u64>().unwrap();
+                    match text(entry, "id").strip_prefix("recovered/") {
+                        None => settled += amount,
+                        // The chain told of it, and no attempt of this journal paid under that nonce.
+                        Some(slot) if self.moved_under(slot) == Some(amount) => {
+                            found.insert(slot.rsplit_once('/').unwrap().1.parse::<U256>().unwrap());
+                        }
+                        Some(slot) => return Err(format!("journal {journal}: {amount} under {slot}")),
+                    }
                 }
             }
             for intent in 0..self.size.intents {
                 for attempt in attempts(self.record(journal, intent).as_ref()) {
                     let state = text(&attempt, "state");
+                    let cheque = of(intent, &attempt);
+                    if found.contains(&cheque.nonce.parse().unwrap()) && state != "dead" {
+                        return Err(format!(
+                            "journal {journal}: {state} and found under {}",
+                            cheque.nonce
+                        ));
+                    }
                     moved += match state.as_str() {
-                        "paid" | "wrong_terms" => of(intent, &attempt).value,
-                        "planned" => of(intent, &attempt).value,
+                        "paid" | "wrong_terms" | "planned" => cheque.value,
                         _ => 0,
                     };
                 }
@@ -876,6 +892,16 @@ impl Town {
             }
         }
         self.duplicates()
+    }
+
+    /// What the chain moved under `<network>/<asset>/<nonce>`.
+    fn moved_under(&self, slot: &str) -> Option<u64> {
+        let (rest, nonce) = slot.rsplit_once('/').unwrap();
+        let (_, asset) = rest.rsplit_once('/').unwrap();
+        let nonce: U256 = nonce.parse().unwrap();
+        let mut slots = self.chain.slots.iter();
+        let found = slots.find(|((of, key), _)| of == asset && key.parse() == Ok(nonce));
+        found.and_then(|(_, slot)| Some(slot.cheque.as_ref()?.value))
     }
 
     fn duplicates(&mut self) -> Result<(), String> {
