@@ -273,6 +273,24 @@ fn what_was_planned_under_other_rules_is_not_signed() {
     }
 }
 
+/// A crash after the yes: it is not asked again, and the same bytes are asked for.
+#[test]
+fn a_yes_stands_for_what_it_planned() {
+    let mut host = Host::new(r#"{"perCall":"9999","approve":true}"#, false);
+    host.fetch(URL);
+    assert_eq!(text(&host.on(&price(10_000, SELLER)), "type"), "ask");
+    let asked = host.on(r#"{"type":"approved","yes":true}"#);
+    assert_eq!(text(&asked, "type"), "sign", "{}", asked.to_text());
+    host.now += 5;
+    assert_eq!(host.fetch(URL), asked);
+    // Without it the cap would stand in the way.
+    let mut capped = host.copy();
+    let key = wallet_key(&capped);
+    let (_, row) = capped.rows.get_mut(&key).unwrap();
+    *row = row.replace(r#","yes":true"#, "");
+    assert_eq!(text(&capped.fetch(URL), "type"), "send");
+}
+
 #[test]
 fn a_yes_is_to_one_price() {
     let policy = r#"{"perCall":"10000","approve":true,"maxWindow":60}"#;

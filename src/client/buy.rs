@@ -421,6 +421,7 @@ fn plan(state: &mut State, choice: &Choice, context: Context<'_>) -> Result<Effe
         call,
         place,
         approved: state.granted.clone(),
+        yes: state.approved,
         nonce: choice.terms.dictated.is_some().then_some(nonce),
     }));
     state.intent = Some(intent);

@@ -118,6 +118,7 @@ pub fn page(
                 call: None,
                 place: None,
                 approved: None,
+                yes: false,
                 nonce: None,
             });
         }

@@ -116,6 +116,7 @@ pub(super) fn paid(
             call: None,
             place: None,
             approved: None,
+            yes: false,
             nonce: None,
         }))
     });

@@ -163,8 +163,7 @@ pub(super) fn recheck(
     }
 }
 
-/// Whether what is planned may still be signed: time went by since, and the rules may be others. What a person said yes to in the call that planned it
-/// is asked again. Errors: those of [`crate::policy::Policy::admit`] and of [`reasons`].
+/// Whether what is planned may still be signed: time went by since, and the rules may be others. A person's yes to it stands. Errors: those of [`crate::policy::Policy::admit`] and of [`reasons`].
 pub(super) fn still_allowed(state: &State, context: Context<'_>) -> Result<bool, Error> {
     let quote = state.intent()?.quote_of(state.current()?);
     let quote = quote.ok_or_else(|| Error::new(Code::StateInvalid, "quotes"))?;
@@ -172,7 +171,9 @@ pub(super) fn still_allowed(state: &State, context: Context<'_>) -> Result<bool,
     let terms = policy.admit(quote.offered.terms()?, payer)?;
     let besides = own_reservation(state);
     let reasons = reasons(state, &terms, &besides, context)?;
-    Ok(reasons.is_empty() || approve::covering(state, &terms, &besides, context)?.is_some())
+    let mut held = state.wallet.entries.iter();
+    let yes = held.any(|entry| entry.id == besides && entry.yes);
+    Ok(reasons.is_empty() || yes || approve::covering(state, &terms, &besides, context)?.is_some())
 }
 
 /// The person's answer, which took its time: everything is decided anew. With approvers on the list it is what one of them signed. Errors: those

@@ -231,6 +231,7 @@ impl Intent {
             place: None,
             call: None,
             approved: None,
+            yes: false,
             nonce: None,
         })
     }

@@ -127,7 +127,7 @@ test("the seller's receipt names the answer that is missing, when it is about th
   const { payer, seller, intentId } = await lost();
   const [{ transactionHash }] = await seller.logs();
   const digest = (text) => `0x${createHash("sha256").update(text).digest("hex")}`;
-  const receipt = { type: "counterfoil/seller-receipt", v: 1, payer: PAYER, transaction: transactionHash, network: NETWORK, response: { status: 200, sha256: digest(REPORT), length: REPORT.length, reading: "as_sent" } };
+  const receipt = { type: "counterfoil/seller-receipt", v: 1, payer: PAYER, transaction: transactionHash, network: NETWORK, issuedAt: Math.floor(Date.now() / 1000), response: { status: 200, sha256: digest(REPORT), length: REPORT.length, reading: "as_sent" } };
   for (const [change, field] of [[{ transaction: `0x${"11".repeat(32)}` }, "receipt"], [{ payer: USDC }, "receipt"], [{ response: undefined }, "receipt"], [{ response: { sha256: "0x12" } }, "receipt.response.sha256"]]) {
     const error = await thrown(payer.claim(intentId, { receipt: JSON.stringify({ ...receipt, ...change }) }));
     assert.deepEqual([error.code, error.field], ["receipt_invalid", field]);

@@ -30,6 +30,8 @@ pub struct Reservation {
     pub call: Option<Mark>,
     /// The approval itself, where it came with this call. Goes with a change, too.
     pub approved: Option<Json>,
+    /// A person was asked in the call that planned it, and said yes.
+    pub yes: bool,
     /// The nonce that a challenge dictated: no other intent may take it for its own.
     pub nonce: Option<[u8; 32]>,
 }
@@ -56,6 +58,7 @@ impl Reservation {
         .with_some("call", self.call.map(|call| call.to_json()))
         .with_some("place", self.place.as_ref().map(Place::to_json))
         .with_some("approved", self.approved.clone())
+        .with_some("yes", self.yes.then_some(Json::Bool(true)))
         .with_some("nonce", self.nonce.map(|nonce| Json::text(hex::encode(nonce))))
     }
 
@@ -78,6 +81,7 @@ impl Reservation {
             place: json.read_opt("place", Place::from_json)?,
             call: json.read_opt("call", Mark::from_json)?,
             approved: json.get("approved").cloned(),
+            yes: json.read_opt("yes", Json::as_bool)?.unwrap_or(false),
             nonce: json.read_opt("nonce", Json::as_hex)?,
         })
     }

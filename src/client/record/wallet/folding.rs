@@ -47,6 +47,7 @@ impl Reservation {
     fn into_sum(mut self, above: &str) -> Reservation {
         self.id = format!("sum/{above}/{}", self.spent.at);
         self.call = None;
+        self.yes = false;
         self.nonce = None;
         self
     }
