@@ -17,7 +17,7 @@ export async function readUse(ask, { asset, slots, within }) {
   const read = async () => {
     const [before, block] = await Promise.all([within.after, within.by].map(({ number }) => ask("eth_getBlockByNumber", number, false)));
     const [after, by, receipts] = await Promise.all([state(ask, before, asset, slots), state(ask, block, asset, slots), receiptsOf(ask, block)]);
-    if (call("receiptProofFrom", { receipts, index: 0 }).receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
+    proofIn(block, receipts, 0);
     Object.assign(within.after, after);
     Object.assign(within.by, by, { receipts: receipts.map(standing) });
   };
@@ -44,9 +44,14 @@ async function inBlock(ask, { blockHash, blockNumber, transactionHash }) {
     receiptsOf(ask, { hash: blockHash, number: blockNumber }),
   ]);
   const place = receipts.findIndex((receipt) => receipt.transactionHash === transactionHash);
-  const { receiptsRoot, index, proof } = call("receiptProofFrom", { receipts, index: place });
+  return { receiptProof: { header: headerOf(block), ...proofIn(block, receipts, place) } };
+}
+
+/** The proof of one receipt. Throws where these are not the block's receipts. */
+function proofIn(block, receipts, place) {
+  const { receiptsRoot, ...proof } = call("receiptProofFrom", { receipts, index: place });
   if (receiptsRoot !== block.receiptsRoot) throw new Error("these are not the block's receipts");
-  return { receiptProof: { header: headerOf(block), index, proof } };
+  return proof;
 }
 
 function receiptsOf(ask, { hash, number }) {
