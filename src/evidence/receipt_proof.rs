@@ -43,13 +43,13 @@ pub(super) fn prove(header: &Header, index: u64, proof: &[Vec<u8>]) -> Result<Pr
 /// Every event of the block, in its order, out of all its receipts as `eth_getBlockReceipts` gives them. Reasons: `receipts_malformed`;
 /// `receipts_root_mismatch` when they are not those of the block, one missing or more included.
 pub(super) fn events(header: &Header, receipts: &Json) -> Result<Vec<Event>, Reason> {
-    let encoded = receipts.as_list(encode).map_err(|_| "receipts_malformed")?;
+    let read = receipts.as_list(encode).map_err(|_| "receipts_malformed")?;
+    let (encoded, events): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let (root, _) = built(encoded, 0).map_err(|_| "receipts_malformed")?;
-    if root != header.receipts_root {
-        return Err("receipts_root_mismatch");
+    match root == header.receipts_root {
+        true => Ok(events.concat()),
+        false => Err("receipts_root_mismatch"),
     }
-    let logs = receipts.as_list(|receipt| receipt.read("logs", |logs| logs.as_list(Event::from_json)));
-    logs.map(|logs| logs.concat()).map_err(|_| "receipts_malformed")
 }
 
 /// Reads a receipt as it stands in the trie: a list, or a type byte (EIP-2718) and a list. Errors: `unsupported_receipt_type`;
@@ -109,7 +109,7 @@ fn event(item: &[u8]) -> Option<Event> {
 /// Whether these are the block's receipts, the header's root tells. Errors, by receipt: `missing_field`, `invalid_type`,
 /// `hex_invalid`, `unsupported_receipt_type`, `proof_malformed` (a number or list out of range); `number_out_of_range` for the index.
 pub fn receipt_proof_from(receipts: &Json, index: u64) -> Result<Json, Error> {
-    let receipts = receipts.as_list(encode)?;
+    let receipts = receipts.as_list(|receipt| encode(receipt).map(|(bytes, _)| bytes))?;
     if index >= receipts.len() as u64 {
         return Err(Error::new(Code::NumberOutOfRange, "index"));
     }
@@ -129,23 +129,23 @@ fn built(receipts: Vec<Vec<u8>>, index: u64) -> Result<(Word, Vec<Vec<u8>>), Err
     trie::build(&entries, &trie::index_key(index))
 }
 
-/// A receipt of the JSON-RPC as it stands in the trie. Its bloom is computed from its logs.
-fn encode(json: &Json) -> Result<Vec<u8>, Error> {
+/// A receipt of the JSON-RPC as it stands in the trie, and its events. Its bloom is computed from its logs.
+fn encode(json: &Json) -> Result<(Vec<u8>, Vec<Event>), Error> {
     let kind = match json.read_opt("type", number)?.unwrap_or(0) {
         0 => None,
         kind @ 1..=4 => u8::try_from(kind).ok(),
         kind if kind == u64::from(DEPOSIT) => Some(DEPOSIT),
         _ => return Err(Error::new(Code::UnsupportedReceiptType, "type")),
     };
-    let logs = json.read("logs", |logs| logs.as_list(Event::from_json))?;
+    let events = json.read("logs", |logs| logs.as_list(Event::from_json))?;
     let mut bloom = Bloom::ZERO;
-    for log in &logs {
+    for log in &events {
         bloom.accrue(BloomInput::Raw(&log.address));
         log.topics
             .iter()
             .for_each(|topic| bloom.accrue(BloomInput::Raw(topic)));
     }
-    let logs: Vec<_> = logs.iter().map(Event::encode).collect();
+    let logs: Vec<_> = events.iter().map(Event::encode).collect();
     // Before Byzantium the state root stood in the status's place.
     let status = match json.get("status") {
         Some(_) => rlp::encode_number(json.read("status", number)?),
@@ -162,7 +162,7 @@ fn encode(json: &Json) -> Result<Vec<u8>, Error> {
             items.extend(json.read_opt(name, number)?.map(rlp::encode_number));
         }
     }
-    Ok(kind.into_iter().chain(rlp::list(&items)).collect())
+    Ok((kind.into_iter().chain(rlp::list(&items)).collect(), events))
 }
 
 fn number(json: &Json) -> Result<u64, Error> {
