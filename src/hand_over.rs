@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::network::Network;
 use crate::secp256k1;
 use crate::time::Seconds;
-use crate::tree;
+use crate::tree::Limits;
 
 /// The kind of document.
 pub const TYPE: &str = "counterfoil/hand-over";
@@ -68,32 +68,6 @@ impl Slot {
             generation: json.read("generation", Json::as_u64)?,
             keyed: json.read("keyed", Json::as_bool)?,
             nonce: json.read("nonce", Json::as_hex)?,
-        })
-    }
-}
-
-/// What stands above the intent in its tree, and holds for whoever goes on with it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Limits {
-    /// Nobody else may be paid.
-    pub recipients: Option<Vec<Address>>,
-    /// The first second at which nothing is signed any more.
-    pub expires_at: Option<Seconds>,
-}
-
-impl Limits {
-    fn to_json(&self) -> Option<Json> {
-        let list = |list: &Vec<Address>| Json::Array(list.iter().map(Address::to_json).collect());
-        let limits = Json::object([])
-            .with_some("recipients", self.recipients.as_ref().map(list))
-            .with_some("expiresAt", self.expires_at.map(Json::number));
-        (*self != Limits::default()).then_some(limits)
-    }
-
-    fn from_json(json: &Json) -> Result<Limits, Error> {
-        Ok(Limits {
-            recipients: json.read_opt("recipients", tree::recipients)?,
-            expires_at: json.read_opt("expiresAt", Json::as_u64)?,
         })
     }
 }
@@ -249,6 +223,7 @@ impl HandOver {
             .request
             .to_json()
             .with("fingerprint", Json::text(hex::encode(self.fingerprint)));
+        let limits = self.limits != Limits::default();
         Ok(Json::object([
             ("type", Json::text(TYPE)),
             ("v", Json::number(1)),
@@ -261,7 +236,7 @@ impl HandOver {
             ("to", Json::text(self.to.as_str())),
             ("budget", self.budget.to_json()),
         ])
-        .with_some("limits", self.limits.to_json())
+        .with_some("limits", limits.then(|| self.limits.to_json()))
         .with_some("id", self.id.clone().map(Json::String))
         .with_some("purpose", self.purpose.clone().map(Json::String))
         .with("scope", Json::text(self.scope.as_str()))

@@ -33,6 +33,48 @@ pub struct Place {
     pub at: Seconds,
 }
 
+/// Whom an intent and all below it may pay, and until when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Nobody else may be paid.
+    pub recipients: Option<Vec<Address>>,
+    /// The first second at which nothing is signed any more.
+    pub expires_at: Option<Seconds>,
+}
+
+impl Limits {
+    /// What both allow: a limit is not lifted by another.
+    #[must_use]
+    pub fn and(self, other: Limits) -> Limits {
+        Limits {
+            recipients: match (self.recipients, other.recipients) {
+                (Some(mut own), Some(other)) => {
+                    own.retain(|recipient| other.contains(recipient));
+                    Some(own)
+                }
+                (own, other) => own.or(other),
+            },
+            expires_at: self.expires_at.into_iter().chain(other.expires_at).min(),
+        }
+    }
+
+    /// `{recipients?, expiresAt?}`.
+    pub fn to_json(&self) -> Json {
+        let list = |list: &Vec<Address>| Json::Array(list.iter().map(Address::to_json).collect());
+        Json::object([])
+            .with_some("recipients", self.recipients.as_ref().map(list))
+            .with_some("expiresAt", self.expires_at.map(Json::number))
+    }
+
+    /// Reads [`Limits::to_json`]. Errors: those of the fields with their path.
+    pub fn from_json(json: &Json) -> Result<Limits, Error> {
+        Ok(Limits {
+            recipients: json.read_opt("recipients", recipients)?,
+            expires_at: json.read_opt("expiresAt", Json::as_u64)?,
+        })
+    }
+}
+
 /// Why a path does not lead to a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Broken {
@@ -104,6 +146,14 @@ impl Place {
             .into_iter()
             .find(|(_, widens)| *widens)
             .map(|(field, _)| field)
+    }
+
+    /// Whom it lets be paid, and until when.
+    pub fn bounds(&self) -> Limits {
+        Limits {
+            recipients: self.recipients.clone(),
+            expires_at: self.expires_at,
+        }
     }
 
     /// The same place with the narrower of both budgets.

@@ -4,16 +4,15 @@
 //! whatever process, meets what the others hold.
 
 use super::effect::{Record, Write};
-use super::record::{self, Intent, Reservation, Wallet, WalletChange};
+use super::record::{self, Intent, Paths, Reservation, Wallet, WalletChange};
 use super::{drift, Config, Context, Start, State};
-use crate::address::Address;
 use crate::amount::Amount;
 use crate::error::{Code, Error};
-use crate::hand_over::{HandOver, Limits};
+use crate::hand_over::HandOver;
 use crate::intent;
 use crate::policy::{passes, Decision, Spent};
 use crate::time::Seconds;
-use crate::tree::{Broken, Place};
+use crate::tree::{Broken, Limits, Place};
 use crate::x402::payment_required::Terms;
 
 /// Where the purchase stands, as the wallet will hold it; nothing where it names neither parent nor limit. Errors: `bad_lineage`,
@@ -77,13 +76,53 @@ fn check(place: &Place, wallet: &Wallet, config: &Config) -> Result<(), Error> {
     }
 }
 
+/// A purchase among the intents above it.
+struct Branch<'a> {
+    /// From the purchase up to its root; itself alone where its place does not hold.
+    path: Vec<&'a str>,
+    /// Those of them that have a place, in the same order.
+    places: Vec<&'a Place>,
+    paths: Paths<'a>,
+}
+
+/// `own`: the place of the purchase.
+fn branch<'a>(state: &'a State, own: Option<&'a Place>) -> Branch<'a> {
+    let paths = state.wallet.paths(own);
+    let path = paths.of(&state.intent_id);
+    let path = path.unwrap_or_else(|_| vec![state.intent_id.as_str()]);
+    Branch {
+        places: places_on(&path, own, &state.wallet),
+        path,
+        paths,
+    }
+}
+
+fn places_on<'a>(path: &[&'a str], own: Option<&'a Place>, wallet: &'a Wallet) -> Vec<&'a Place> {
+    let place = |id: &&str| match own {
+        Some(own) if own.intent_id == **id => Some(own),
+        _ => wallet.place(id),
+    };
+    path.iter().filter_map(place).collect()
+}
+
+/// What is held and was spent under an intent, its own included.
+fn under<'a>(
+    above: &'a str,
+    paths: &'a Paths<'a>,
+    wallet: &'a Wallet,
+) -> impl Iterator<Item = &'a Reservation> {
+    let below = move |entry: &&Reservation| {
+        let path = paths.of(entry.intent_id());
+        path.is_ok_and(|path| path.contains(&above))
+    };
+    wallet.entries.iter().filter(below)
+}
+
 /// The intents from a purchase up to its root, itself first; itself alone where its place does not hold.
 pub(super) fn path(state: &State, context: Context<'_>) -> Vec<String> {
     let own = place(state, context).ok().flatten();
-    let paths = state.wallet.paths(own.as_ref());
-    let path = paths.of(&state.intent_id);
-    let path = path.unwrap_or_else(|_| vec![state.intent_id.as_str()]);
-    path.into_iter().map(str::to_owned).collect()
+    let branch = branch(state, own.as_ref());
+    branch.path.into_iter().map(str::to_owned).collect()
 }
 
 /// Whether the time of the purchase, or of what is above it, is over.
@@ -116,32 +155,28 @@ pub(super) fn decide(
     if root.is_some_and(|root| !given && !path.contains(&root)) {
         return Err(Error::new(Code::BadLineage, "intent.root"));
     }
-    let places = || {
-        let of = |id: &&str| match &own {
-            Some(own) if own.intent_id == **id => Some(own),
-            _ => wallet.place(id),
-        };
-        path.iter().filter_map(of)
-    };
-    if places().any(|place| place.expires_at.is_some_and(|end| context.now >= end)) {
+    let places = places_on(&path, own.as_ref(), wallet);
+    if places
+        .iter()
+        .any(|place| place.expires_at.is_some_and(|end| context.now >= end))
+    {
         return Err(Error::new(Code::IntentExpired, "intent.expiresAt"));
     }
-    let stranger = |place: &Place| {
+    let stranger = |place: &&Place| {
         let known = place.recipients.as_ref();
         known.is_some_and(|known| terms.shares.iter().any(|share| !known.contains(&share.to)))
     };
-    if places().any(stranger) {
+    if places.iter().any(stranger) {
         return Err(Error::new(Code::RecipientForbidden, "intent.recipients"));
     }
-    let under = |above: &str| -> Vec<&Reservation> {
-        let below = |id| paths.of(id).is_ok_and(|path| path.contains(&above));
-        let entries = wallet.entries.iter().filter(|entry| entry.id != besides);
-        entries.filter(|entry| below(entry.intent_id())).collect()
+    let others = |above| -> Vec<&Reservation> {
+        let entries = under(above, &paths, wallet);
+        entries.filter(|entry| entry.id != besides).collect()
     };
     let mut decisions = Vec::new();
-    for place in places() {
+    for place in places {
         let Some(budget) = place.budget else { continue };
-        let spent = under(&place.intent_id);
+        let spent = others(&place.intent_id);
         // A budget is of one token: another one would be new room.
         let mixed = spent.iter().any(|entry| !entry.spent.is_on(terms));
         if mixed || passes(budget, terms, spent.iter().map(|entry| &entry.spent)) {
@@ -150,50 +185,32 @@ pub(super) fn decide(
         decisions.extend(drift::approach(place, &path, &paths, terms, &spent, context)?);
     }
     let root = path.last().copied().unwrap_or_default();
-    let tree: Vec<Spent> = under(root).into_iter().map(|entry| entry.spent.clone()).collect();
+    let tree: Vec<Spent> = others(root)
+        .into_iter()
+        .map(|entry| entry.spent.clone())
+        .collect();
     decisions.push(policy.decide_tree(terms, &tree)?);
     Ok(decisions)
 }
 
-/// The places from the purchase up to its root that limit anything.
-fn limiting(state: &State, context: Context<'_>) -> Vec<Place> {
-    let own = place(state, context).ok().flatten();
-    let path = path(state, context);
-    let known = |id: &String| match &own {
-        Some(own) if own.intent_id == *id => Some(own.clone()),
-        _ => state.wallet.place(id).cloned(),
-    };
-    path.iter().filter_map(known).collect()
-}
-
 /// What is left for the purchase of every budget on its path, without what it holds itself; nothing where there is none.
 pub(super) fn left(state: &State, context: Context<'_>) -> Option<Amount> {
-    let (wallet, own) = (&state.wallet, place(state, context).ok().flatten());
-    let paths = wallet.paths(own.as_ref());
-    let left = |place: &Place| {
-        let below = |id| {
-            paths
-                .of(id)
-                .is_ok_and(|path| path.contains(&place.intent_id.as_str()))
-        };
-        let entries = wallet.entries.iter();
-        let others = entries.filter(|entry| entry.intent_id() != state.intent_id && below(entry.intent_id()));
+    let own = place(state, context).ok().flatten();
+    let branch = branch(state, own.as_ref());
+    let left = |place: &&Place| {
+        let entries = under(&place.intent_id, &branch.paths, &state.wallet);
+        let others = entries.filter(|entry| entry.intent_id() != state.intent_id);
         let spent = others.fold(Amount::ZERO, |sum, entry| sum.saturating_add(entry.spent.amount));
         Some(place.budget?.checked_sub(spent).unwrap_or(Amount::ZERO))
     };
-    limiting(state, context).iter().filter_map(left).min()
+    branch.places.iter().filter_map(left).min()
 }
 
 /// Whom everything on the path lets be paid, and until when.
 pub(super) fn limits(state: &State, context: Context<'_>) -> Limits {
-    let places = limiting(state, context);
-    let lists = places.iter().filter_map(|place| place.recipients.clone());
-    let both =
-        |some: Vec<Address>, other: Vec<Address>| some.into_iter().filter(|to| other.contains(to)).collect();
-    Limits {
-        recipients: lists.reduce(both),
-        expires_at: places.iter().filter_map(|place| place.expires_at).min(),
-    }
+    let own = place(state, context).ok().flatten();
+    let places = branch(state, own.as_ref()).places.into_iter();
+    places.map(Place::bounds).reduce(Limits::and).unwrap_or_default()
 }
 
 /// The place of an intent that goes to another actor, or came from one, with what it may cost from here on, whom it may pay and until when. A parent that

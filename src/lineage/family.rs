@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::receipt::record::Record;
 use crate::sorting::sort_by;
 use crate::time::Seconds;
-use crate::tree::{self, Broken, Place};
+use crate::tree::{self, Broken, Limits, Place};
 
 /// Everything that the bundles say of one intent.
 pub(super) struct Member<'a> {
@@ -228,21 +228,15 @@ impl Member<'_> {
 
 /// Of two places of one intent what both allow: a limit is not lifted by a bundle that says another.
 fn narrowest(known: Place, other: Place) -> Place {
-    fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-        one.into_iter().chain(other).min()
-    }
+    let Limits {
+        recipients,
+        expires_at,
+    } = known.bounds().and(other.bounds());
     Place {
-        budget: least(known.budget, other.budget),
-        expires_at: least(known.expires_at, other.expires_at),
-        recipients: match (known.recipients, other.recipients) {
-            (Some(mut known), Some(other)) => {
-                known.retain(|recipient| other.contains(recipient));
-                Some(known)
-            }
-            (known, other) => known.or(other),
-        },
+        recipients,
+        expires_at,
         at: known.at.min(other.at),
-        ..known
+        ..known.narrowed(other.budget)
     }
 }
 
