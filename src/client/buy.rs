@@ -251,6 +251,19 @@ pub(super) fn nonce(
     )
 }
 
+/// The same for an intent that has a record: what was signed for stands, for another secret would give another nonce, which could land beside it.
+pub(super) fn own_nonce(
+    intent: &Intent,
+    rail: &Rail,
+    index: u64,
+    context: Context<'_>,
+) -> Result<[u8; 32], Error> {
+    match intent.nonce_on(rail, intent.generation, index) {
+        Some(signed) => Ok(signed),
+        None => nonce(&intent.intent_id, rail, intent.generation, index, context),
+    }
+}
+
 fn authorization(
     state: &State,
     terms: &Terms,
@@ -261,14 +274,10 @@ fn authorization(
     let payer = &context.config.payer;
     let (after, before) = window(state, terms, context);
     let rail = rail_of(terms, context);
-    let generation = generation(state);
-    let intent = state.intent.as_ref();
-    let signed = intent.and_then(|intent| intent.nonce_on(&rail, generation, index));
-    let nonce = match (&terms.dictated, signed) {
+    let nonce = match (&terms.dictated, &state.intent) {
         (Some(dictated), _) => dictated.nonce,
-        // Another secret would give another one, which could land beside it.
-        (None, Some(signed)) => signed,
-        (None, None) => nonce(&state.intent_id, &rail, generation, index, context)?,
+        (None, Some(intent)) => own_nonce(intent, &rail, index, context)?,
+        (None, None) => nonce(&state.intent_id, &rail, generation(state), index, context)?,
     };
     Ok(match &terms.signing {
         Signing::Eip3009(domain) => {

@@ -216,7 +216,7 @@ fn lost(
 ) -> Result<Transfer, Error> {
     let nonce = match terms.dictated {
         Some(dictated) => dictated.nonce,
-        None => buy::nonce(&intent.intent_id, rail, intent.generation, 0, context)?,
+        None => buy::own_nonce(intent, rail, 0, context)?,
     };
     Ok(Transfer {
         pay_to: terms.pay_to,

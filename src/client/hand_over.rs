@@ -249,10 +249,7 @@ fn slot(intent: &Intent, context: Context<'_>) -> Result<Option<Slot>, Error> {
             method: rail.method,
             generation: intent.generation,
             keyed: context.secret.is_some(),
-            nonce: match intent.nonce_on(rail, intent.generation, 0) {
-                Some(signed) => signed,
-                None => buy::nonce(&intent.intent_id, rail, intent.generation, 0, context)?,
-            },
+            nonce: buy::own_nonce(intent, rail, 0, context)?,
         })
     };
     intent.rail.as_ref().map(slot).transpose()

@@ -4,9 +4,10 @@
 //! asked for again: it ends as paid, not delivered, with a claim, and nothing is signed.
 
 use super::effect::{Record, Write};
-use super::record::{self, Intent, Reservation, Wallet};
+use super::record::{self, Intent, Reservation, Wallet, WalletChange};
 use super::Config;
 use crate::address::Address;
+use crate::amount::Amount;
 use crate::attempt::Attempt;
 use crate::authorization::Method;
 use crate::error::{Code, Error, Money, Next};
@@ -35,6 +36,27 @@ impl Token {
     /// Under this id the wallet holds what was paid under a nonce that no intent of the journal is known for.
     pub fn reservation(&self, nonce: &[u8; 32]) -> String {
         format!("recovered/{}/{}/{}", self.network, self.asset, hex::encode(nonce))
+    }
+
+    /// What the wallet holds for such a payment.
+    pub fn found(&self, nonce: &[u8; 32], amount: Amount, at: Seconds, to: Vec<Share>) -> WalletChange {
+        WalletChange::Found(Box::new(Reservation {
+            id: self.reservation(nonce),
+            spent: Spent {
+                network: self.network.clone(),
+                asset: self.asset,
+                amount,
+                at,
+                state: SpentState::Settled,
+                to,
+            },
+            approval: None,
+            call: None,
+            place: None,
+            approved: None,
+            yes: false,
+            nonce: None,
+        }))
     }
 
     /// The journal key of a recovered nonce.
@@ -101,26 +123,7 @@ pub fn page(
             put: recovered(payer, token, one, now).to_canonical()?,
         });
         if one.how != How::Cancelled {
-            wallet
-                .entries
-                .retain(|entry| entry.id != token.reservation(&one.nonce));
-            wallet.entries.push(Reservation {
-                id: token.reservation(&one.nonce),
-                spent: Spent {
-                    network: token.network.clone(),
-                    asset: token.asset,
-                    amount: one.amount,
-                    at: one.at,
-                    state: SpentState::Settled,
-                    to: shares(one),
-                },
-                approval: None,
-                call: None,
-                place: None,
-                approved: None,
-                yes: false,
-                nonce: None,
-            });
+            wallet.apply(&token.found(&one.nonce, one.amount, one.at, shares(one)), now);
         }
     }
     // Written even where nothing is new: an intent that is begun in between then meets a conflict, or this does.

@@ -3,13 +3,13 @@
 use super::buy::{authorizations, intent_for};
 use super::history::Token;
 use super::offers::Choice;
-use super::record::{Intent, Reservation, Status, WalletChange};
+use super::record::{Intent, Status};
 use super::{persist, recheck, told, Context, Effect, State, Then};
 use crate::authorization::{Authorization, Method};
 use crate::error::{Code, Error};
 use crate::evidence::{Verdict, VerdictKind};
 use crate::json::Json;
-use crate::policy::{Spent, SpentState};
+use crate::policy::Spent;
 use crate::x402::payment_required::{Share, Signing, Terms};
 
 /// What the wallet holds for the first of the nonces that is known to be used, by what was read of the payer's history, and the share that it was
@@ -98,27 +98,11 @@ pub(super) fn paid(
     let found = verdict.filter(|_| known.is_none()).zip(one);
     let change = found.map(|(verdict, one)| {
         let moved = verdict.amount.or(verdict.otherwise);
-        WalletChange::Found(Box::new(Reservation {
-            id: token(terms).reservation(&one.nonce()),
-            spent: Spent {
-                network: terms.network.clone(),
-                asset: terms.asset,
-                amount: moved.unwrap_or(terms.cost()),
-                at: context.now,
-                state: SpentState::Settled,
-                to: if otherwise {
-                    Vec::new()
-                } else {
-                    terms.shares.clone()
-                },
-            },
-            approval: None,
-            call: None,
-            place: None,
-            approved: None,
-            yes: false,
-            nonce: None,
-        }))
+        let to = match otherwise {
+            true => Vec::new(),
+            false => terms.shares.clone(),
+        };
+        token(terms).found(&one.nonce(), moved.unwrap_or(terms.cost()), context.now, to)
     });
     state.intent = Some(intent);
     let code = match otherwise {

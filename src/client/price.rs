@@ -187,10 +187,10 @@ pub(super) fn on_approved(
     if !yes {
         return Ok(fail(state, Code::ApprovalDenied.into()));
     }
-    let choice = choose(state, context)?;
     match context.config.policy.approvers().is_empty() {
         true => state.approved = true,
         false => {
+            let choice = choose(state, context)?;
             approve::granted(state, &choice, approval, context)?;
             state.granted = approval.cloned();
         }

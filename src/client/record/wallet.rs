@@ -219,11 +219,6 @@ impl Wallet {
             .collect()
     }
 
-    /// Whether an amount is held or was spent under this id.
-    pub fn holds(&self, id: &str) -> bool {
-        self.entries.iter().any(|entry| entry.id == id)
-    }
-
     /// Whether another intent pays the challenge that this nonce is of.
     pub fn is_dictated_elsewhere(&self, nonce: &[u8; 32], intent_id: &str) -> bool {
         let mut entries = self.entries.iter();
