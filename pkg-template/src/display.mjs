@@ -25,6 +25,11 @@ export function visibleAscii(text) {
   return String(text).replace(NOT_ASCII, escape);
 }
 
+/** The same as `visible` for the cell of a table, which no spreadsheet takes for a formula. Where a semicolon parts cells, what stands behind one begins a cell as well. */
+export function visibleCell(text) {
+  return visible(text).replace(/(^|;)(?=\s*[=+\-@|%＝＋－＠])/g, "$1'");
+}
+
 /** Head and tail of a long text, and how much is left out between them. What is hardly longer stays whole. */
 export function cut(text, limit = 160) {
   if (text.length <= limit * 1.5) return text;

@@ -62,9 +62,9 @@ test("the view as JSON and as PROV is the core's, and the table holds each row",
 
 test("no text of a document becomes a formula or another column of the table", async () => {
   const { csv } = await import("../../www/lineage/csv.mjs");
-  const { visible } = await import("../../pkg-template/src/display.mjs");
+  const { visibleCell } = await import("../../pkg-template/src/display.mjs");
   const texts = ["=HYPERLINK(\"https://evil.example\")", "+1", "-1+2", "@SUM(A1)", "\t=1", "  =1", "a,b", "a\"b", "a\r\nb", "|`x`|", "x;=1+1", "x; +1", "＝1+1", "\u001b[2J\u202ea;b"];
-  const table = csv(texts.map((label) => ({ kind: "intent", depth: 0, intentId: "0x1", agent: "a", label, state: "settled", at: 1, flags: [] })), visible);
+  const table = csv(texts.map((label) => ({ kind: "intent", depth: 0, intentId: "0x1", agent: "a", label, state: "settled", at: 1, flags: [] })), visibleCell);
   for (const cell of ["\"'=HYPERLINK(\"\"https://evil.example\"\")\"", "'+1", "'-1+2", "'@SUM(A1)", "\\u{9}=1", "'  =1", "\"a,b\"", "\"a\"\"b\"", "a\\u{d}\\u{a}b", "'|`x`|", "\"x;'=1+1\"", "\"x;' +1\"", "'＝1+1", "\"\\u{1b}[2J\\u{202e}a;b\""]) assert.ok(table.includes(`,${cell},`), cell);
 });
 

@@ -1,7 +1,7 @@
 // What can be taken away: the view as JSON, its graph as PROV-JSON, its rows as CSV, the documents in a link, the page on paper.
 
 import { element } from "../build.mjs";
-import { visible } from "../core.mjs";
+import { visibleCell } from "../core.mjs";
 import { csv } from "./csv.mjs";
 import { theEngine } from "./engine.mjs";
 import { copy, save } from "./save.mjs";
@@ -20,7 +20,7 @@ export class Exports {
     return element("div", { class: "ways" },
       button("Save JSON", async () => save("lineage.json", await (await theEngine()).exported("json"))),
       button("Save PROV", async () => save("lineage.prov.json", await (await theEngine()).exported("prov"))),
-      button("Save CSV", () => save("lineage.csv", csv(this.#view.rows, visible), "text/csv")),
+      button("Save CSV", () => save("lineage.csv", csv(this.#view.rows, visibleCell), "text/csv")),
       button("Print", () => print()),
       button("Make a link", () => this.#link()),
       this.#told);

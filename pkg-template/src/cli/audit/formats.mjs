@@ -2,7 +2,7 @@
 // Whatever stands in them was written by somebody else: each format escapes it in its own way.
 
 import { createRequire } from "node:module";
-import { networkName, visible } from "../../display.mjs";
+import { networkName, visible, visibleCell } from "../../display.mjs";
 import { asciiJson as ascii, paint } from "../output.mjs";
 import { count, linesOf } from "./progress.mjs";
 
@@ -53,11 +53,9 @@ function* csv(audited) {
   }
 }
 
-/** A cell that no spreadsheet takes for a formula. */
 function cell(value) {
   if (value === undefined) return "";
-  // Where a semicolon parts cells, what stands behind one begins a cell as well.
-  const safe = visible(value).replace(/(^|;)(?=\s*[=+\-@|%＝＋－＠])/g, "$1'");
+  const safe = visibleCell(value);
   return /[",;\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
